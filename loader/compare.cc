@@ -9,7 +9,7 @@
 namespace tenon::TENON_ABI::loader {
 namespace {
 
-// How many numbers of a float's type are less, from its bits. The bits of negative numbers count downwards.
+// The rank of a float among the numbers of its type, from its bits. The bits of negative numbers count down.
 template <class T>
 int64_t rank_of(T x) {
   if constexpr (sizeof(T) == 8) {
@@ -81,8 +81,8 @@ std::set<std::string_view> computed(const Session& s) {
   return names;
 }
 
-// Looks between the last value that agrees and the first that does not, by halves, for one that fusion hides:
-// each is asked for alone, so that the passes see the nodes in front of it as ever.
+// Bisects between the last value that agrees and the first that does not, to find a differing value that
+// fusion hides. Each candidate is requested alone, so that the passes see the nodes before it as usual.
 class Search {
  public:
   Search(const Session& first, const Session& second, const Feeds& first_feeds, const Feeds& second_feeds,
@@ -93,7 +93,7 @@ class Search {
         second_feeds_(second_feeds),
         tolerance_(tolerance) {}
 
-  /// Adds the differences in front of the first value that differs.
+  /// Adds the differences before the first value that differs.
   void add_to(std::vector<ValueDifference>& differences) const {
     const auto wrong = std::ranges::find_if(differences, [](const auto& d) { return !d.within(); });
     if (wrong == differences.end()) return;
@@ -191,7 +191,7 @@ std::vector<ValueDifference> compare(const Session& first, const Session& second
                                      const Feeds& second_feeds, const CompareOptions& options) {
   const std::vector<std::string> names = common_values(first, second, options);
   RunOptions ours{.outputs = names}, theirs{.outputs = names};
-  // Outputs of other names, by position.
+  // Outputs whose names differ, by position.
   const auto &a = first.graph().outputs(), &b = second.graph().outputs();
   const std::set<std::string_view> shared(names.begin(), names.end());
   for (std::size_t k = 0; k < std::min(a.size(), b.size()); ++k)

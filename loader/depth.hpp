@@ -1,11 +1,11 @@
-// How many bodies and calls stand within each other: each takes stack.
+// The nesting depth of bodies and calls; each level takes stack.
 #pragma once
 
 #include "tenon/base/abi.hpp"
 
 namespace tenon::TENON_ABI::loader {
 
-/// One level more, for as long as it lives; `refuse`, which throws, is called where there are `most` already.
+/// Counts one level while it lives; calls `refuse`, which throws, if there are `most` levels already.
 class Depth {
  public:
   template <class F>

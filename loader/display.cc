@@ -2,9 +2,9 @@
 
 #include <charconv>
 
-#include "loader/attribute.hpp"
+#include "loader/format/attribute.hpp"
+#include "loader/format/tensor.hpp"
 #include "loader/opsets.hpp"
-#include "loader/tensor.hpp"
 #include "tenon/kernels/text/utf8.hpp"
 #include "tenon/tensor/print.hpp"
 
@@ -14,12 +14,12 @@ namespace {
 constexpr int64_t most_elements = 8;   // of a tensor or a list
 constexpr std::size_t most_text = 80;  // bytes of a string
 
-// Marks and overrides of direction: text after one may be shown in another order than it is written in.
+// Direction marks and overrides: text after one may be displayed in another order than it is written in.
 constexpr bool turns_text(char32_t c) {
   return c == 0x61C || c == 0x200E || c == 0x200F || (c >= 0x202A && c <= 0x202E) ||
          (c >= 0x2066 && c <= 0x2069);
 }
-// The controls of ASCII and of Latin 1, and the separators of lines and paragraphs.
+// Control characters of ASCII and Latin 1, and line and paragraph separators.
 constexpr bool is_control(char32_t c) {
   return c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0x2028 || c == 0x2029 || c == 0xFEFF;
 }
@@ -78,7 +78,7 @@ std::string dims_text(const onnx::TensorShapeProto& shape) {
                                                                       : visible(d.dim_param(), most_text));
   return text.empty() ? text : text + "]";
 }
-// The textual syntax tells a scalar, "float", from a tensor of unknown rank, "float[]".
+// The textual syntax distinguishes a scalar, "float", from a tensor of unknown rank, "float[]".
 template <class Tensor>
 std::string tensor_type_text(const Tensor& t) {
   return element_word(t.elem_type()) + (t.has_shape() ? dims_text(t.shape()) : "[]");

@@ -1,5 +1,5 @@
-// Parts of a model as words for people: names from files made harmless, types, tensors and attributes in
-// short.
+// Parts of a model as readable text: names from files made harmless, types, and abbreviated tensors and
+// attributes.
 #pragma once
 
 #include <cstddef>
@@ -11,19 +11,19 @@
 
 namespace tenon::TENON_ABI::loader {
 
-/// A name as a terminal or a page may show it. Control characters and bytes that are not UTF-8 become "\x1b",
-/// characters that turn the direction of the text around them become "\u202e"; the rest stays. Of more than
-/// `most` bytes, the middle is left out: "layer1/…/conv".
+/// A name that is safe to show on a terminal or a page. Control characters and bytes that are not UTF-8
+/// become "\x1b", characters that change the text direction become "\u202e"; the rest stays. Beyond `most`
+/// bytes, the middle is left out: "layer1/…/conv".
 std::string visible(std::string_view text, std::size_t most = std::string_view::npos);
 
-/// A type in the words of ONNX's textual syntax, "float[1,batch,?]"; "" where nothing is known.
+/// A type in ONNX's textual syntax, "float[1,batch,?]"; "" if unknown.
 std::string type_text(const onnx::TypeProto& type);
-/// A tensor's type and extents, and its elements where they are few and in the message: "int64[2] {-1, 768}".
+/// A tensor's type and extents, and its elements if they are few and in the message: "int64[2] {-1, 768}".
 std::string tensor_text(const onnx::TensorProto& tensor);
-/// An attribute's value; of long lists and texts, the beginning. A graph is "graph".
+/// An attribute's value; long lists and texts are truncated. A graph is "graph".
 std::string attribute_text(const onnx::AttributeProto& attribute);
 
-/// "ai.onnx.ml.Scaler"; operators of ai.onnx go without their domain.
+/// "ai.onnx.ml.Scaler"; operators of ai.onnx are written without their domain.
 std::string operator_text(std::string_view domain, std::string_view name);
 
 }  // namespace tenon::TENON_ABI::loader

@@ -1,23 +1,23 @@
-// Model, and the functions on models: each is one on messages.
+// Model, and the functions on models, which call functions on messages.
 #include "tenon/model.hpp"
 
 #include <algorithm>
 
-#include "loader/check.hpp"
-#include "loader/compose.hpp"
-#include "loader/convert.hpp"
-#include "loader/diff.hpp"
-#include "loader/dump.hpp"
-#include "loader/export.hpp"
-#include "loader/import.hpp"
-#include "loader/infer.hpp"
-#include "loader/inline.hpp"
-#include "loader/large_data.hpp"
+#include "loader/check/check.hpp"
+#include "loader/convert/convert.hpp"
+#include "loader/draw/dump.hpp"
+#include "loader/edit/compose.hpp"
+#include "loader/edit/diff.hpp"
+#include "loader/edit/simplify.hpp"
+#include "loader/format/large_data.hpp"
+#include "loader/format/save.hpp"
+#include "loader/function/inline.hpp"
+#include "loader/graph/export.hpp"
+#include "loader/graph/import.hpp"
+#include "loader/infer/infer.hpp"
 #include "loader/message.hpp"
-#include "loader/parse_text.hpp"
-#include "loader/print_text.hpp"
-#include "loader/save.hpp"
-#include "loader/simplify.hpp"
+#include "loader/text/parse_text.hpp"
+#include "loader/text/print_text.hpp"
 #include "tenon/graph/passes.hpp"
 #include "tenon/loader.hpp"
 
@@ -61,7 +61,7 @@ ModelHeader Model::header() const {
 
 namespace {
 
-// Where a run finds external data: the caller's folder, or the model's own.
+// Where a run finds external data: in the caller's folder, or the model's own.
 loader::DataSource external_source(const LoadOptions& options, const std::filesystem::path& folder) {
   const std::filesystem::path& where = options.external_folder.empty() ? folder : options.external_folder;
   loader::DataSource source;
@@ -89,8 +89,8 @@ Graph read_graph(const std::filesystem::path& file, const std::shared_ptr<const 
   });
 }
 
-// A model's file for as long as a session lives, with its external data: others may have taken their places
-// by the time that it is read again.
+// Keeps a model's file and its external data for as long as a session lives: other files may have replaced
+// them by the time they are read again.
 class FileSource final : public GraphSource {
  public:
   FileSource(const std::filesystem::path& file, const LoadOptions& options)
@@ -103,7 +103,7 @@ class FileSource final : public GraphSource {
   Graph read() const override {
     mapped_->check_unchanged(path_);
     source_.external->check_unchanged();
-    // Sessions take care of tensors that are not aligned.
+    // Sessions handle tensors that are not aligned.
     Graph graph = read_graph(file_, mapped_, options_, source_, loader::Placement::anywhere);
     if (mapped_.use_count() == 1) loader::FileBytes{mapped_->bytes(), mapped_}.forget();
     return graph;

@@ -19,12 +19,12 @@ inline std::string display(std::string_view domain) {
   return std::string(domain.empty() ? "ai.onnx" : domain);
 }
 
-/// The registry that options name, or else the standard one.
+/// The registry that options name, else the standard one.
 inline const Registry& registry_of(const Registry* named) {
   return named != nullptr ? *named : standard_registry();
 }
 
-/// Whether a node's operator is the one of ai.onnx that has the name.
+/// Whether a node's operator is the ai.onnx operator of that name.
 inline bool is_standard(const onnx::NodeProto& n, std::string_view op) {
   return n.op_type() == op && canonical(n.domain()).empty();
 }
@@ -34,7 +34,7 @@ using FunctionKey = std::tuple<std::string, std::string, std::string>;
 inline FunctionKey key_of(const onnx::FunctionProto& f) {
   return {std::string(canonical(f.domain())), f.name(), f.overload()};
 }
-/// The function that a node calls, if there is one.
+/// The key of the function that a node calls, if there is one.
 inline FunctionKey key_of(const onnx::NodeProto& n) {
   return {std::string(canonical(n.domain())), n.op_type(), n.overload()};
 }
@@ -42,7 +42,7 @@ inline FunctionKey key_of(const onnx::NodeProto& n) {
 /// Versions by domain.
 using Opsets = std::map<std::string, int, std::less<>>;
 
-/// Error{invalid_model} for a version that is none, and for two versions of one domain.
+/// Error{invalid_model} for an invalid version, and for two versions of one domain.
 template <class List>
 Opsets read_opsets(const List& imports, const std::string& where) {
   Opsets opsets;

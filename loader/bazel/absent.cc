@@ -1,6 +1,6 @@
-// In the place of the kernels of every level but TENON_ONLY_LEVEL, in a build of that level alone: absent.sh
-// gives each of their functions a stub. What asks for a kernel brings this object in, and with it the name of
-// the level that is there, so that no stub is called.
+// Replaces the kernels of every level but TENON_ONLY_LEVEL in a build of that level alone; absent.sh gives
+// each of their functions a stub. Code that refers to a kernel links this object, and with it the name of the
+// present level, so that no stub is ever called.
 #include <cstdio>
 #include <cstdlib>
 

@@ -1,7 +1,7 @@
-// embed [--as NAME] FILE...: writes a .cc whose tenon::tool::embedded_headers(), or the function NAME, gives
-// the texts of the files, sorted by path. A path is what follows include/ or, for the headers of freestanding
-// programs, loader/; xsimd's notice is NOTICE. Comments that fill whole lines are left out where no printed
-// text keeps them, and zlib deflates the rest: the texts would be a tenth of the tool.
+// embed [--as NAME] FILE...: writes a .cc whose tenon::tool::embedded_headers(), or the function NAME,
+// returns the texts of the files, sorted by path. A path is what follows include/ or, for the headers of
+// freestanding programs, loader/; xsimd's notice is NOTICE. Whole-line comments that no printed text keeps
+// are left out, and zlib deflates the rest: otherwise the texts would make up a tenth of the tool.
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
@@ -34,7 +34,7 @@ std::string path_of(const std::string& file) {
   throw std::runtime_error(file + " lies in no folder that programs include from");
 }
 
-// Tenon's documentation comments, `///`, stay.
+// Keeps Tenon's documentation comments, `///`.
 std::string without_comments(std::string_view text, bool is_xsimd) {
   std::string kept;
   while (!text.empty()) {
@@ -45,7 +45,7 @@ std::string without_comments(std::string_view text, bool is_xsimd) {
     const std::string_view code = first == line.npos ? line : line.substr(first);
     bool drop = code.starts_with("//") && (is_xsimd || !code.starts_with("///"));
     if (is_xsimd && code.starts_with("/*")) {
-      // A comment that code follows on its last line is kept.
+      // A comment is kept if code follows it on its last line.
       const size_t close = text.find("*/");
       if (close == text.npos) throw std::runtime_error("a comment has no end");
       const size_t after = text.find_first_not_of(' ', close + 2);

@@ -80,14 +80,16 @@ add_custom_command(OUTPUT ${written}
   DEPENDS "${proto}" COMMENT "Writing loader/onnx.pb.cc" VERBATIM)
 
 set(script "${PROJECT_SOURCE_DIR}/loader/bazel/embed_page.sh")
-set(page "${PROJECT_SOURCE_DIR}/loader/page/page.css" "${PROJECT_SOURCE_DIR}/loader/page/page.js")
+set(page "${PROJECT_SOURCE_DIR}/loader/draw/page/page.css" "${PROJECT_SOURCE_DIR}/loader/draw/page/page.js")
 list(APPEND written "${PROJECT_BINARY_DIR}/loader/page.cc")
 add_custom_command(OUTPUT "${PROJECT_BINARY_DIR}/loader/page.cc"
   COMMAND "${script}" ${page} > "${PROJECT_BINARY_DIR}/loader/page.cc"
   DEPENDS "${script}" ${page} COMMENT "Writing loader/page.cc" VERBATIM)
 
-file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/loader/*.cc" "${PROJECT_SOURCE_DIR}/loader/image/*.cc"
-  "${PROJECT_SOURCE_DIR}/loader/text/*.cc")
+set(rooms check compile convert draw edit format function graph image infer regex text)
+list(TRANSFORM rooms PREPEND "${PROJECT_SOURCE_DIR}/loader/")
+list(TRANSFORM rooms APPEND "/*.cc")
+file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/loader/*.cc" ${rooms})
 add_library(tenon_loader ${sources} ${written} ${TENON_OPERATOR_UNITS} ${sealed})
 add_library(Tenon::loader ALIAS tenon_loader)
 add_dependencies(tenon_loader tenon_units)

@@ -1,5 +1,5 @@
-// BMP, all headers from OS/2 1.x to Windows' fifth: 1, 2, 4 and 8 bits by a palette, 16, 24 and 32 bits by
-// masks, RLE4 and RLE8.
+// BMP, all headers from OS/2 1.x to Windows' fifth: 1, 2, 4 and 8 bits with a palette, 16, 24 and 32 bits
+// with masks, RLE4 and RLE8.
 #include <bit>
 
 #include "loader/image/picture.hpp"
@@ -49,8 +49,8 @@ struct Header {
   int64_t width = 0, height = 0;
   bool top_down = false;
   uint32_t bits = 0, compression = rgb;
-  std::size_t pixels = 0;         ///< where they begin
-  std::size_t palette = 0;        ///< where it begins
+  std::size_t pixels = 0;         ///< offset
+  std::size_t palette = 0;        ///< offset
   std::size_t palette_entry = 4;  ///< bytes of a color
   uint32_t masks[3] = {};
 };
@@ -70,7 +70,7 @@ Header read_header(const Reader& in) {
     h.height = static_cast<int32_t>(in.u32(22));
     h.bits = in.u16(28);
     h.compression = in.u32(30);
-    // OS/2 2.x has a header of this size alone, and other methods under these numbers.
+    // Only OS/2 2.x has a header of this size, and it uses these numbers for other methods.
     if (size == 64 && h.compression > rle4) fail(format, "compression ", h.compression, " of OS/2");
   } else {
     fail(format, "a header of ", size, " bytes");

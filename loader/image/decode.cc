@@ -1,4 +1,4 @@
-// decode_image: finds the format, decodes, and brings the channels into order.
+// decode_image: detects the format, decodes, and arranges the channels.
 #include "loader/image/picture.hpp"
 
 namespace tenon::TENON_ABI {

@@ -1,8 +1,8 @@
-// JPEG, with libjpeg-turbo, whose errors and warnings of damage leave by longjmp and become Errors here.
+// JPEG, with libjpeg-turbo, whose errors and warnings of damage exit by longjmp and become Errors here.
 #include <csetjmp>
 #include <cstdio>
 
-// jpeglib.h wants <cstdio>.
+// jpeglib.h needs <cstdio>.
 #include <jerror.h>
 #include <jpeglib.h>
 
@@ -12,9 +12,9 @@ namespace tenon::TENON_ABI::image {
 namespace {
 
 constexpr std::string_view format = "JPEG";
-constexpr int most_scans = 500;  // of a progressive file, each of which passes over the whole image
+constexpr int most_scans = 500;  // of a progressive file, each of which covers the whole image
 
-/// A decompressor. Its members keep their values when the library leaves by longjmp.
+/// A decompressor. Its members keep their values when the library exits by longjmp.
 class Decompressor {
  public:
   Decompressor() {
@@ -36,7 +36,7 @@ class Decompressor {
     f(c_);
   }
   jpeg_decompress_struct& operator*() { return c_; }
-  /// Refuses files of very many scans from here on.
+  /// From here on, refuses files with very many scans.
   void limit_scans() {
     progress_.progress_monitor = [](j_common_ptr c) {
       if (reinterpret_cast<j_decompress_ptr>(c)->input_scan_number <= most_scans) return;
@@ -49,7 +49,7 @@ class Decompressor {
 
  private:
   struct Errors {
-    jpeg_error_mgr base;  // first, so that a pointer to it is one to the whole
+    jpeg_error_mgr base;  // first, so that a pointer to it also points to the whole
     std::jmp_buf jump;
     char text[JMSG_LENGTH_MAX];
   };
@@ -59,7 +59,7 @@ class Decompressor {
     e->base.format_message(c, e->text);
     std::longjmp(e->jump, 1);
   }
-  /// Whether pixels are lost, or made up, behind a warning.
+  /// Whether a warning means that pixels are lost or made up.
   static bool is_damage(int warning) {
     return warning != JWRN_EXTRANEOUS_DATA && warning != JWRN_JFIF_MAJOR && warning != JWRN_ADOBE_XFORM &&
            warning != JWRN_BOGUS_ICC;
@@ -87,7 +87,7 @@ Picture decode_jpeg(Bytes bytes, Allocator& allocator) {
   const jpeg_decompress_struct& c = *d;
   const bool ink = c.out_color_space == JCS_CMYK;
   const int64_t width = c.image_width, channels = c.out_color_space == JCS_GRAYSCALE ? 1 : 3;
-  // Files of several scans are held as coefficients of two bytes.
+  // Files with several scans are held as coefficients of two bytes.
   const int64_t working = jpeg_has_multiple_scans(&*d) ? 2 * c.num_components : 0;
   Picture p = new_picture(format, width, c.image_height, channels, working, allocator);
   std::vector<uint8_t> inks(ink ? static_cast<std::size_t>(width) * 4 : 0);
@@ -100,7 +100,7 @@ Picture decode_jpeg(Bytes bytes, Allocator& allocator) {
       JSAMPROW to = ink ? inks_of_row : row;
       jpeg_read_scanlines(&c, &to, 1);
       if (!ink) continue;
-      // Files with Adobe's marker state inks inverted: 255 is none.
+      // Files with Adobe's marker store inverted inks: 255 is none.
       const int flip = c.saw_Adobe_marker ? 0 : 255;
       for (int64_t x = 0; x < width; ++x)
         for (int64_t k = 0; k < 3; ++k) row[3 * x + k] = multiply(to[4 * x + k] ^ flip, to[4 * x + 3] ^ flip);

@@ -11,7 +11,7 @@ namespace {
 constexpr std::string_view format = "JPEG 2000";
 constexpr std::string_view jp2("\0\0\0\x0CjP  \r\n\x87\n", 12), codestream("\xFF\x4F\xFF\x51", 4);
 
-/// A file in memory, for the library to read, and the first of its complaints.
+/// A file in memory for the library to read, and the library's first error message.
 struct File {
   Bytes bytes;
   std::size_t at = 0;
@@ -57,7 +57,7 @@ Stream stream_of(File& file) {
   return s;
 }
 
-/// A component, whose samples may be fewer than the picture's pixels, at 8 bits.
+/// A component at 8 bits, which may have fewer samples than the picture has pixels.
 class Component {
  public:
   Component(const opj_image_comp_t& c, int64_t width, int64_t height)
@@ -69,7 +69,7 @@ class Component {
     int64_t sample = c_->data[y * c_->h / height_ * c_->w + x * c_->w / width_];
     if (c_->sgnd) sample += (greatest_ + 1) / 2;
     sample = std::clamp<int64_t>(sample, 0, greatest_);
-    // Deeper samples are rounded off, shallower ones spread over all 8 bits.
+    // Deeper samples are rounded, shallower ones scaled to all 8 bits.
     if (c_->prec > 8)
       return static_cast<uint8_t>(
           std::min<int64_t>(255, (sample + (int64_t{1} << (c_->prec - 9))) >> (c_->prec - 8)));

@@ -1,4 +1,4 @@
-// PNG, with libpng, whose errors leave by longjmp and become Errors here.
+// PNG, with libpng, whose errors exit by longjmp and become Errors here.
 #include <png.h>
 
 #include <csetjmp>
@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view format = "PNG";
 
-/// A reader of PNG. Its members keep their values when the library leaves by longjmp.
+/// A reader of PNG. Its members keep their values when the library exits by longjmp.
 class Reader {
  public:
   explicit Reader(Bytes bytes) : at_(bytes.data()), left_(bytes.size()) {

@@ -16,7 +16,7 @@ class Reader {
     if (at_ == bytes_.size()) fail(format, "ends at byte ", at_);
     return bytes_[at_++];
   }
-  /// The next character that is no white space and in no comment.
+  /// The next character that is neither white space nor in a comment.
   uint8_t character() {
     for (;;) {
       const uint8_t c = byte();

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view format = "TIFF";
 
-/// A file in memory, for the library to read, and the first of its complaints.
+/// A file in memory for the library to read, and the library's first error message.
 struct File {
   Bytes bytes;
   uint64_t at = 0;
@@ -81,7 +81,7 @@ Picture decode_tiff(Bytes bytes, Allocator& allocator) {
   TIFFGetField(tiff.get(), TIFFTAG_IMAGEWIDTH, &width);
   TIFFGetField(tiff.get(), TIFFTAG_IMAGELENGTH, &height);
   Picture p = new_picture(format, width, height, 3, 4, allocator);
-  // The library would multiply colors by an alpha that is not yet in them.
+  // The library would multiply colors by an alpha that has not been applied to them.
   uint16_t extra = 0;
   uint16_t* kinds = nullptr;
   if (TIFFGetField(tiff.get(), TIFFTAG_EXTRASAMPLES, &extra, &kinds) && extra > 0) {

@@ -1,4 +1,4 @@
-// WebP, with libwebp: of an animation the first picture.
+// WebP, with libwebp; for an animation, the first picture.
 #include <webp/decode.h>
 #include <webp/demux.h>
 
@@ -38,7 +38,7 @@ Picture decode_webp(Bytes bytes, Allocator& allocator) {
   WebPBitstreamFeatures features;
   if (WebPGetFeatures(bytes.data(), bytes.size(), &features) != VP8_STATUS_OK)
     fail(format, "the header is damaged");
-  // Lossless pictures are decoded to four bytes a pixel, animations onto three canvases of as many.
+  // Lossless pictures are decoded to four bytes per pixel, animations onto three such canvases.
   const int64_t working = features.has_animation ? 16 : 5;
   Picture p = new_picture(format, features.width, features.height, 3, working, allocator);
   if (features.has_animation) decode_first(bytes, p);

@@ -1,6 +1,6 @@
 // `tenon amalgamate`: operators as one header.
-#include "loader/amalgamate.hpp"
-#include "loader/file.hpp"
+#include "loader/compile/amalgamate.hpp"
+#include "loader/format/file.hpp"
 
 #include "loader/opsets.hpp"
 #include "loader/tool/command.hpp"

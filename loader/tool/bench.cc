@@ -8,6 +8,7 @@
 #include "loader/tool/command.hpp"
 #include "loader/tool/values.hpp"
 #include "tenon/base/convert.hpp"
+#include "tenon/simd/arch.hpp"
 
 namespace tenon::TENON_ABI::tool {
 namespace {
@@ -40,8 +41,8 @@ void save(const std::filesystem::path& folder, std::string_view kind, std::size_
   write_pb(folder / str_cat(kind, "_", k, ".pb"), value, name);
 }
 
-// The milliseconds of each of so many runs, or where that is 0, of the runs of so many seconds, after a tenth
-// of these to warm up.
+// The milliseconds of each of `iterations` runs, or if that is 0, of the runs within `seconds`, after a
+// warm-up of a tenth of that time.
 std::vector<double> run_times(Binding& bound, int64_t iterations, double seconds) {
   const auto warm = Clock::now();
   do bound.run();

@@ -1,5 +1,5 @@
 // `tenon check`: the rules of ONNX's format and operators, and the comparison with recorded verdicts.
-#include "loader/check.hpp"
+#include "loader/check/check.hpp"
 
 #include "loader/tool/command.hpp"
 #include "loader/tool/models.hpp"
@@ -27,7 +27,7 @@ std::vector<Diagnostic> check_file(const std::string& api, const fs::path& file,
   throw Error(ErrorCode::invalid_argument, api, "none of the checker's functions");
 }
 
-// "" where the call gives the verdict that was recorded.
+// "" if the call gives the recorded verdict.
 std::string difference(const fs::path& folder, const Json& call) {
   const Json& args = call["args"];
   CheckOptions options{.full = args["full_check"].boolean(),

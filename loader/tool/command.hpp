@@ -16,17 +16,17 @@ struct UsageError {
   std::string message;
 };
 
-/// The words of a command line, taken one by one, and what its commands know of operators.
+/// The words of a command line, taken one by one, and the operators that its commands know.
 class Arguments {
  public:
   Arguments(int argc, char** argv, const Catalog& catalog) : words_(argv, argv + argc), catalog_(&catalog) {}
   /// The operators that models may name.
   const Registry* registry() const { return catalog_->registry; }
-  /// The texts of all headers that there are.
+  /// The texts of all available headers.
   std::vector<HeaderText> headers() const;
   bool empty() const { return next_ == words_.size(); }
   std::string take() { return words_[next_++]; }
-  /// The word that take() gives.
+  /// The word that take() will return.
   const std::string& next() const { return words_[next_]; }
   /// The word after an option.
   std::string value(std::string_view option) {

@@ -8,6 +8,7 @@
 #include "loader/display.hpp"
 #include "loader/tool/command.hpp"
 #include "loader/tool/embedded_headers.hpp"
+#include "tenon/simd/arch.hpp"
 
 namespace tenon::TENON_ABI::tool {
 namespace {
@@ -148,7 +149,7 @@ void print_version() {
               std::string(simd::levels[static_cast<std::size_t>(simd::level())].name).c_str());
 }
 
-// Indented lines stay lines of their own: they are a list.
+// Indented lines stay separate: they form a list.
 void print_error(std::string_view text) {
   std::fputs("tenon: ", stderr);
   for (std::size_t end = 0; end != text.npos; text.remove_prefix(std::min(text.size(), end + 1))) {

@@ -1,18 +1,18 @@
-// The `tenon` tool as a library, for a tool that knows other operators than ONNX's as well. Link
-// //loader:tool_commands, or Tenon::tool.
+// The `tenon` tool as a library, for a tool that knows operators beyond ONNX's. Link //loader:tool_commands,
+// or Tenon::tool.
 #pragma once
 
 #include <span>
 #include <vector>
 
-#include "loader/amalgamate.hpp"
+#include "loader/compile/amalgamate.hpp"
 
 namespace tenon::TENON_ABI::tool {
 
 /// What the commands know of operators.
 struct Catalog {
   const Registry* registry = nullptr;  ///< that models may name; null: standard_registry()
-  /// The headers of operators that are none of Tenon's, whose texts `compile` and `amalgamate` write.
+  /// The headers of operators from outside of Tenon, whose texts `compile` and `amalgamate` write.
   std::vector<std::span<const HeaderText>> headers{};
 };
 

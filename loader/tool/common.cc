@@ -1,13 +1,13 @@
-#include "loader/import.hpp"
+#include "loader/format/wire.hpp"
+#include "loader/graph/import.hpp"
 #include "loader/tool/command.hpp"
 #include "loader/tool/models.hpp"
-#include "loader/wire.hpp"
 #include "tenon/base/convert.hpp"
 
 namespace tenon::TENON_ABI::tool {
 namespace {
 
-// Gives a tensor whose data was left in the file a form that every reader of the message knows.
+// Converts a tensor whose data was left in the file to a form that every reader of the message understands.
 void leave_data(onnx::TensorProto& t) {
   for (const auto& e : t.external_data()) {
     if (e.key() != loader::mapped_key) continue;

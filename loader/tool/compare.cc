@@ -1,4 +1,4 @@
-// `tenon compare`: where two runs part.
+// `tenon compare`: where two runs diverge.
 #include "loader/compare.hpp"
 
 #include <sys/wait.h>
@@ -78,7 +78,7 @@ std::vector<ValueDifference> compare_passes(const Request& r) {
   return loader::compare(first, second, feeds, feeds, options);
 }
 
-// --- Two levels: a process has one, so each run has a child, which leaves its values in files ---
+// --- Two levels: a process has one, so each run takes a child process, which stores its values in files ---
 
 struct TemporaryFolder {
   fs::path path;
@@ -97,8 +97,8 @@ struct TemporaryFolder {
 
 fs::path value_file(const fs::path& folder, std::size_t k) { return folder / str_cat(k, ".pb"); }
 
-// The values that the program computes for the outputs, by number; a line of the list has the number among
-// all values of the graph, and the type. Names may hold any character, and stay out of it.
+// Writes the values that the program computes for the outputs, by number; a line of the list has the number
+// among all values of the graph, and the type. Names are left out, because they may contain any characters.
 void write_run(const Request& r, const fs::path& folder) {
   const Session session = load(r.first, r.session, r.load);
   CompareOptions options = r.compare;

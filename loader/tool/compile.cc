@@ -1,12 +1,13 @@
 // `tenon compile`: a model as a header.
-#include "loader/compile.hpp"
+#include "loader/compile/compile.hpp"
 
 #include <cstdlib>
 #include <filesystem>
 
 #include "loader/display.hpp"
-#include "loader/file.hpp"
+#include "loader/format/file.hpp"
 #include "loader/tool/command.hpp"
+#include "tenon/simd/arch.hpp"
 
 namespace tenon::TENON_ABI::tool {
 namespace {
@@ -25,8 +26,8 @@ ShapeSet parse_shapes(std::string_view text) {
   return set;
 }
 
-// A process has one level, and nothing has asked for it yet. A level's name promises none of the instructions
-// that some of its processors have besides.
+// A process has one level, which nothing has requested yet. A level's name does not promise the additional
+// instructions that some of its processors have.
 void set_level(const std::string& level) {
   if (level != "native") {
     ::setenv("TENON_ARCH", level.c_str(), 1);

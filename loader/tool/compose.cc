@@ -1,5 +1,5 @@
-// `tenon merge` and `tenon extract`: models put together, and cut out.
-#include "loader/compose.hpp"
+// `tenon merge` and `tenon extract`: merging models, and extracting parts.
+#include "loader/edit/compose.hpp"
 
 #include "loader/message.hpp"
 #include "loader/tool/command.hpp"

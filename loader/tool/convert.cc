@@ -1,7 +1,7 @@
 // `tenon convert`: models at other operator sets, and the comparison with recorded conversions.
-#include "loader/convert.hpp"
+#include "loader/convert/convert.hpp"
 
-#include "loader/check.hpp"
+#include "loader/check/check.hpp"
 #include "loader/message.hpp"
 #include "loader/tool/command.hpp"
 #include "loader/tool/models.hpp"
@@ -18,7 +18,7 @@ int opset_of(const onnx::ModelProto& m) {
   return 0;
 }
 
-// Whether two types are the same, as far as both tell.
+// Whether two types are equal, as far as both are known.
 bool agree(const onnx::TypeProto& a, const onnx::TypeProto& b) {
   if (a.value_case() != b.value_case()) return false;
   if (!a.has_tensor_type()) return a.SerializeAsString() == b.SerializeAsString();
@@ -69,9 +69,9 @@ std::string difference(const std::vector<Value>& ours, const std::vector<Value>&
   return "";
 }
 
-// Whether runs of a model differ, of which `first` are the results of one. Operators that may draw random
+// Whether runs of a model differ; `first` holds the results of one run. Operators that may draw random
 // numbers, themselves or in bodies, need not do so: a Dropout outside of training does not. Draws of a few
-// bits are alike now and then, but not in so many runs.
+// bits sometimes coincide, but not in this many runs.
 bool varies(const onnx::ModelProto& m, const std::vector<Value>& first, const Registry* registry) {
   const Graph graph = graph_of(m, registry);
   if (std::ranges::all_of(graph.nodes(), [](const Graph::Node& n) {

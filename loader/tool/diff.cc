@@ -1,5 +1,5 @@
 // `tenon diff`: differences in the structure of two models.
-#include "loader/diff.hpp"
+#include "loader/edit/diff.hpp"
 
 #include "loader/tool/command.hpp"
 #include "loader/tool/models.hpp"

@@ -1,8 +1,8 @@
 // `tenon dump`: draws a model.
-#include "loader/dump.hpp"
+#include "loader/draw/dump.hpp"
 
 #include "loader/display.hpp"
-#include "loader/infer.hpp"
+#include "loader/infer/infer.hpp"
 #include "loader/tool/command.hpp"
 #include "loader/tool/models.hpp"
 

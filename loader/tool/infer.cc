@@ -1,11 +1,11 @@
 // `tenon infer`: shape inference, and the comparison with recorded calls of it.
-#include "loader/infer.hpp"
+#include "loader/infer/infer.hpp"
 
 #include <map>
 #include <set>
 
 #include "loader/display.hpp"
-#include "loader/names.hpp"
+#include "loader/edit/names.hpp"
 #include "loader/tool/command.hpp"
 #include "loader/tool/models.hpp"
 
@@ -14,8 +14,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Compares a recorded result with ours, which may know more. A symbol that the model does not have was
-// generated: it says only where extents are equal.
+// Compares a recorded result with ours, which may know more. A symbol that the model does not contain was
+// generated: it only states which extents are equal.
 class Comparison {
  public:
   explicit Comparison(const onnx::ModelProto& model) { add_names(model.graph()); }
@@ -32,7 +32,7 @@ class Comparison {
         if (std::string d = difference(it == types.end() ? nothing : *it->second, v.type()); !d.empty())
           return str_cat("value '", v.name(), "': ", d);
       }
-    // Nodes keep their places.
+    // Nodes keep their positions.
     for (int n = 0; n < std::min(ours.node_size(), recorded.node_size()); ++n)
       for (int a = 0; a < std::min(ours.node(n).attribute_size(), recorded.node(n).attribute_size()); ++a)
         if (ours.node(n).attribute(a).has_g())

@@ -1,7 +1,7 @@
 // `tenon info`: a model described from its file, whether it can run here or not.
 #include "loader/display.hpp"
+#include "loader/draw/outline.hpp"
 #include "loader/opsets.hpp"
-#include "loader/outline.hpp"
 #include "loader/tool/command.hpp"
 #include "loader/tool/json.hpp"
 #include "loader/tool/models.hpp"
@@ -83,7 +83,7 @@ void print_parameters(const Outline& o) {
          ", ", loader::size_text(c.bytes));
 }
 
-// The version of a node's operator at the opsets of the model, or of the function that the node is in.
+// The version of a node's operator in the opsets of the model, or of the function that contains the node.
 struct Version {
   bool imported = false;  // whether the operator's domain is
   int number = 0;         // 0: the operator is unknown here
@@ -117,7 +117,7 @@ void print_operators(const Outline& o, const onnx::ModelProto& model, const Regi
   for (const auto& [name, n] : operators) std::printf("%6d %s\n", n, name.c_str());
 }
 
-// The memory of a run, unknown extents taken as 1. Error for models that cannot run here.
+// The memory of a run, with unknown extents taken as 1. Error for models that cannot run here.
 MemoryPlan plan_of(const std::string& file, const Registry& registry) {
   Graph graph = load_graph(file, {.registry = &registry});
   Feeds given;

@@ -1,11 +1,11 @@
 // `tenon inline`: calls of functions replaced by their nodes, and the comparison with recorded calls of
 // ONNX's inliner.
-#include "loader/inline.hpp"
+#include "loader/function/inline.hpp"
 
 #include <algorithm>
 
-#include "loader/diff.hpp"
-#include "loader/function_body.hpp"
+#include "loader/edit/diff.hpp"
+#include "loader/function/function_body.hpp"
 #include "loader/opsets.hpp"
 #include "loader/tool/command.hpp"
 #include "loader/tool/models.hpp"
@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Arguments as Python writes them, "([('local', 'f')], True)": the strings, and the words.
+// Arguments in Python's notation, "([('local', 'f')], True)": the strings, and the words.
 struct Written {
   std::vector<std::string> strings, words;
 };
@@ -38,9 +38,9 @@ Written read_arguments(std::string_view text) {
   return written;
 }
 
-// inline_local_functions(convert_version), inline_selected_functions(names, exclude), and the latter with 2
-// behind it, which also expands operators: ONNX's functions and their arguments. A function that one keeps
-// where opsets differ, the other refuses.
+// inline_local_functions(convert_version), inline_selected_functions(names, exclude), and the latter with a 2
+// appended, which also expands operators: ONNX's functions and their arguments. Where opsets differ, one
+// keeps a function that the other refuses.
 InlineOptions options_of(const Json& call) {
   const Written arguments = read_arguments(call["args"].string());
   InlineOptions options;
@@ -61,8 +61,8 @@ InlineOptions options_of(const Json& call) {
   return options;
 }
 
-// Names of inner values in the order of their definition, and no names of nodes: the same for models that
-// differ in these alone.
+// Names inner values in the order of their definition and removes the names of nodes: models that differ only
+// in these become equal.
 class Canonical {
  public:
   static void rename(onnx::ModelProto& m) {
@@ -147,7 +147,7 @@ int inline_calls(Arguments arguments) {
   fs::path file, suite;
   ModelOutput output;
   InlineOptions options{.registry = arguments.registry()};
-  std::vector<FunctionName>* names = nullptr;  // that words are added to
+  std::vector<FunctionName>* names = nullptr;  // the list that words are added to
   while (!arguments.empty()) {
     const std::string word = arguments.take();
     if (word == "--suite") suite = arguments.value(word);

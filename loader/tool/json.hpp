@@ -37,7 +37,7 @@ class JsonWriter {
   }
   JsonWriter& string(std::string_view text) { return raw(json_string(text)); }
   JsonWriter& integer(int64_t number) { return raw(std::to_string(number)); }
-  /// A whole number that may be beyond int64_t.
+  /// A whole number that may exceed int64_t.
   JsonWriter& whole(double number);
   JsonWriter& boolean(bool value) { return raw(value ? "true" : "false"); }
   JsonWriter& null() { return raw("null"); }

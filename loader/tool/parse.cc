@@ -1,10 +1,10 @@
 // `tenon parse`: models from ONNX's textual syntax, and the comparison with recorded calls of ONNX's parser.
-#include "loader/parse_text.hpp"
+#include "loader/text/parse_text.hpp"
 
 #include <fstream>
 #include <sstream>
 
-#include "loader/print_text.hpp"
+#include "loader/text/print_text.hpp"
 #include "loader/tool/command.hpp"
 #include "loader/tool/models.hpp"
 

@@ -1,6 +1,6 @@
 // `tenon print`: models in ONNX's textual syntax, and the comparison with recorded calls of ONNX's printer.
-#include "loader/parse_text.hpp"
-#include "loader/print_text.hpp"
+#include "loader/text/parse_text.hpp"
+#include "loader/text/print_text.hpp"
 #include "loader/tool/command.hpp"
 #include "loader/tool/models.hpp"
 
@@ -22,8 +22,8 @@ bool leaves_out_data(std::string_view ours, std::string_view recorded) {
   }
 }
 
-// "" where the text is the recorded one, or parses as that does, or as the message itself, of which the
-// recorded text may leave something out.
+// "" if the text equals the recorded one, or parses to the same message as that does, or to the original
+// message, of which the recorded text may omit parts.
 std::string differs(const fs::path& folder, const Json& call) {
   const std::string recorded = read_text(folder / call["out"].string());
   return with_message_of(call["api"].string(), [&]<class Message>() -> std::string {

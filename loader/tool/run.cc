@@ -1,10 +1,10 @@
-// `tenon run`: a model once, with inputs from files or at random.
+// `tenon run`: runs a model once, with inputs from files or random inputs.
 #include <algorithm>
 #include <optional>
 #include <set>
 
 #include "loader/display.hpp"
-#include "loader/file.hpp"
+#include "loader/format/file.hpp"
 #include "loader/tool/command.hpp"
 #include "loader/tool/json.hpp"
 #include "loader/tool/values.hpp"
@@ -40,8 +40,8 @@ void report(const Profile& profile, const std::string& file) {
         e.op.c_str(), e.node.c_str());
 }
 
-// Asks for the graph's outputs, the values named, and all others that inputs or nodes give, if `all`. Returns
-// how many of them are to be shown.
+// Requests the graph's outputs, the named values, and if `all`, all other inputs and results of nodes.
+// Returns the number of values to show.
 std::size_t keep(const Graph& g, const std::vector<std::string>& names, bool all, RunOptions& options) {
   std::set<std::string_view> asked;
   const auto ask = [&](const std::string& name) {
@@ -82,7 +82,7 @@ int run(Arguments arguments) {
     if (word == "--input") inputs.push_back(parse_input(word, arguments.value(word)));
     else if (word == "--keep") {
       kept.push_back(arguments.value(word));
-      // Behind the model, all words up to the next option are names.
+      // After the model, all words up to the next option are names.
       while (!model.empty() && !arguments.empty() && !arguments.next().starts_with("--"))
         kept.push_back(arguments.take());
     } else if (word == "--keep-all") keep_all = arguments.value(word);

@@ -1,9 +1,9 @@
-// `tenon simplify`: models with constants folded and dead nodes gone.
-#include "loader/simplify.hpp"
+// `tenon simplify`: folds a model's constants and removes its dead nodes.
+#include "loader/edit/simplify.hpp"
 
 #include <map>
 
-#include "loader/infer.hpp"
+#include "loader/infer/infer.hpp"
 #include "loader/message.hpp"
 #include "loader/tool/command.hpp"
 #include "loader/tool/models.hpp"
@@ -11,7 +11,7 @@
 namespace tenon::TENON_ABI::tool {
 namespace {
 
-// Sets an input's extents, and the symbols that these are, in the whole model.
+// Sets an input's extents, and the symbols that they use, in the whole model.
 void fix_extents(Model& model, const std::string& name, const Extents& extents) {
   for (const auto& v : model.proto().graph().input()) {
     if (v.name() != name) continue;
@@ -35,7 +35,8 @@ void fix_extents(Model& model, const std::string& name, const Extents& extents) 
   throw UsageError{str_cat("the model has no input '", name, "'")};
 }
 
-// Puts newly inferred extents of values in place of the file's. Where inference tells none, the file's stay.
+// Replaces the file's extents of values with newly inferred ones. Where inference finds none, the file's
+// stay.
 void infer_again(onnx::ModelProto& model, const Registry* registry) {
   onnx::GraphProto& g = *model.mutable_graph();
   const auto extents_of = [](onnx::ValueInfoProto& v) -> onnx::TypeProto::Tensor* {

@@ -118,7 +118,7 @@ class JsonReader {
     rest_.remove_prefix(4);
     return unit;
   }
-  // One unit of UTF-16, or two that belong together.
+  // One UTF-16 unit, or a surrogate pair.
   uint32_t read_code_point() {
     const uint32_t unit = read_unit();
     if (unit < 0xd800 || unit >= 0xe000) return unit;

@@ -1,4 +1,4 @@
-// Suites: folders of recorded calls of ONNX's own functions, one a line of index.jsonl.
+// Suites: folders of recorded calls of ONNX's own functions, one per line of index.jsonl.
 #pragma once
 
 #include <filesystem>
@@ -13,17 +13,17 @@
 
 namespace tenon::TENON_ABI::tool {
 
-/// A value of JSON. A member that is absent or of another kind reads as nothing: "", 0, false, no members.
+/// A JSON value. A member that is absent or of another kind reads as empty: "", 0, false, no members.
 class Json {
  public:
-  /// Error{invalid_argument} for text that is not one value of JSON.
+  /// Error{invalid_argument} for text that is not a single JSON value.
   static Json parse(std::string_view text);
 
   enum class Kind : uint8_t { null, boolean, number, string, list, object };
   Kind kind() const { return kind_; }
   bool boolean() const { return boolean_; }
   double number() const { return number_; }
-  int64_t integer() const { return integer_; }  ///< of a number that is whole
+  int64_t integer() const { return integer_; }  ///< for whole numbers
   const std::string& string() const { return string_; }
   const std::vector<Json>& list() const { return list_; }
   const std::map<std::string, Json, std::less<>>& object() const { return object_; }
@@ -42,12 +42,12 @@ class Json {
   std::map<std::string, Json, std::less<>> object_;
 };
 
-/// Calls `differs` with each line of folder/index.jsonl. It returns "" where the call gives the
-/// recorded result, else how it differs; so do exceptions. Prints "FAIL <in>: reason" for each that differs,
-/// and at last "N passed, N failed". Returns the exit code.
+/// Calls `differs` with each line of folder/index.jsonl. It returns "" if the call gives the recorded result,
+/// else the difference; exceptions count as one. Prints "FAIL <in>: reason" for each that differs, and
+/// finally "N passed, N failed". Returns the exit code.
 int run_suite(const std::filesystem::path& folder, const std::function<std::string(const Json&)>& differs);
 
-/// A message of a file. Error{io} when it cannot be read, or is no such message.
+/// A message from a file. Error{io} if it cannot be read, or is not such a message.
 void read_message(const std::filesystem::path& file, google::protobuf::MessageLite& message);
 template <class Message>
 Message read_message(const std::filesystem::path& file) {

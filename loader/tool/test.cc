@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 
 constexpr Tolerance usual{.rtol = 1e-3, .atol = 1e-7};  // the tolerance of ONNX's own runner
 
-// The tolerance in a flat JSON object; `otherwise` has the values that the object lacks.
+// The tolerance in a flat JSON object; `otherwise` supplies the values that the object lacks.
 Tolerance read_tolerance(std::string_view json, Tolerance otherwise) {
   const auto read = [&](std::string_view key, double& number) {
     std::size_t at = json.find(key);

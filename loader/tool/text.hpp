@@ -9,7 +9,7 @@ namespace tenon::TENON_ABI::tool {
 std::string read_text(const std::filesystem::path& file);
 /// A model in ONNX's textual syntax. Error{invalid_model} with line and column.
 onnx::ModelProto parse_file(const std::filesystem::path& file);
-/// The first part that differs of two texts.
+/// The first part in which two texts differ.
 std::string difference(std::string_view ours, std::string_view recorded);
 
 /// Calls f.template operator()<Message>() for the kind of message in the name of a recorded call:

@@ -1,4 +1,4 @@
-// `tenon train`: steps of the training that a model has information of.
+// `tenon train`: steps of a model's training information.
 #include <algorithm>
 #include <set>
 
@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A number as it is shown: outputs of one float.
+// Whether a value is printed as a number: outputs of one float.
 bool is_number(const Value& v) {
   return v.is_tensor() && v.tensor().size() == 1 && is_float(v.tensor().dtype());
 }

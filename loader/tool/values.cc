@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "loader/display.hpp"
-#include "loader/file.hpp"
+#include "loader/format/file.hpp"
 #include "tenon/array/npy.hpp"
 #include "tenon/base/convert.hpp"
 #include "tenon/op/tensor/cast.hpp"
@@ -34,15 +34,14 @@ std::optional<int64_t> axis_of(const AnyOperator& op) {
   return {};
 }
 
-// Whether a node's results have the integers of its first input, or of all members of a variadic one.
+// Whether a node's results contain the integers of its first input, or of all members of a variadic one.
 bool keeps_integers(const AnyOperator& op) {
   const op::Elements e = op.elements();
   return e == op::Elements::order || e == op::Elements::choice || op.as<op::Cast>() || op.as<op::CastLike>();
 }
 
-// For each value of a graph, the number that its integers stay below where operators look something up by
-// them: the extent of the axis that a Gather indexes with the value itself, or with its elements after they
-// were moved.
+// For each value of a graph, the bound of its integers where operators use them as indices: the extent of the
+// axis that a Gather indexes with the value itself, or with its elements after they were moved.
 std::vector<int64_t> index_limits(const Graph& g) {
   std::vector<int64_t> limits(g.values().size(), unlimited);
   auto limit = [&](ValueId v, int64_t below) {
@@ -83,8 +82,8 @@ std::vector<int64_t> index_limits(const Graph& g) {
   return limits;
 }
 
-// Integers of 32 and 64 bits are indices, if the graph uses them so, or else masks, positions and counts, for
-// which 0 and 1 are valid everywhere.
+// Integers of 32 and 64 bits are indices if the graph uses them so; otherwise they are masks, positions or
+// counts, for which 0 and 1 are always valid.
 Value made_input(const Graph::ValueEntry& e, const Extents& extents, int64_t limit, uint64_t seed) {
   const DType element = e.info.type.element;
   if (e.info.type.kind != Kind::tensor || (element != DType::int64 && element != DType::int32))

@@ -1,5 +1,5 @@
 // check on any message: diagnostics, never an Error.
-#include "loader/check.hpp"
+#include "loader/check/check.hpp"
 
 #include "tests/fuzz/support.hpp"
 

@@ -1,8 +1,8 @@
 // Inlining, prefixes, merging, cutting out and comparing any models.
-#include "loader/compose.hpp"
+#include "loader/edit/compose.hpp"
 
-#include "loader/diff.hpp"
-#include "loader/inline.hpp"
+#include "loader/edit/diff.hpp"
+#include "loader/function/inline.hpp"
 #include "tests/fuzz/support.hpp"
 
 namespace tenon::fuzz {

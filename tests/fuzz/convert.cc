@@ -1,5 +1,5 @@
 // Conversion of any model to any operator set: the model is at that set then, or is as it was.
-#include "loader/convert.hpp"
+#include "loader/convert/convert.hpp"
 
 #include "tests/fuzz/support.hpp"
 

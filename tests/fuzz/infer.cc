@@ -1,5 +1,5 @@
 // Shape inference on any model: it comes out with more types, or an Error, and the same each time.
-#include "loader/infer.hpp"
+#include "loader/infer/infer.hpp"
 
 #include "tests/fuzz/support.hpp"
 

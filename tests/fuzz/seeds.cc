@@ -3,10 +3,10 @@
 // MORE, whose models (*.onnx), values (*.pb, *.npy), pictures and texts (*.txt) are sorted by their names.
 #include <map>
 
-#include "loader/attribute.hpp"
-#include "loader/parse_text.hpp"
-#include "loader/print_text.hpp"
-#include "loader/tensor.hpp"
+#include "loader/format/attribute.hpp"
+#include "loader/format/tensor.hpp"
+#include "loader/text/parse_text.hpp"
+#include "loader/text/print_text.hpp"
 #include "tests/fuzz/support.hpp"
 #include "tests/loader/draw.hpp"
 

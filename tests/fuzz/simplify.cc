@@ -1,7 +1,7 @@
 // Simplification of any model, and its IR version: a model that could be loaded still can be.
-#include "loader/simplify.hpp"
+#include "loader/edit/simplify.hpp"
 
-#include "loader/convert.hpp"
+#include "loader/convert/convert.hpp"
 #include "loader/message.hpp"
 #include "tests/fuzz/support.hpp"
 

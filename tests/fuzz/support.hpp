@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "loader/onnx.pb.h"
-#include "tenon/loader.hpp"
+#include "tenon/model.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 

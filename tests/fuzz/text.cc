@@ -1,6 +1,6 @@
 // Any text: an Error that names the place, or a message, whose text is read as the same message.
-#include "loader/parse_text.hpp"
-#include "loader/print_text.hpp"
+#include "loader/text/parse_text.hpp"
+#include "loader/text/print_text.hpp"
 
 #include "tests/fuzz/support.hpp"
 

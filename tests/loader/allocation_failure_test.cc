@@ -11,7 +11,7 @@
 #include <new>
 #include <optional>
 
-#include "tenon/loader.hpp"
+#include "tenon/model.hpp"
 #include "tests/heap.hpp"
 #include "tests/loader/draw.hpp"
 #include "tests/loader/folder.hpp"

@@ -1,6 +1,6 @@
 // Headers as one text: what becomes of includes, conditions, comments, names and exceptions; and that a
 // program of such a text without heap and exceptions computes the bits that Tenon's headers compute.
-#include "loader/amalgamate.hpp"
+#include "loader/compile/amalgamate.hpp"
 #include "tenon/model.hpp"
 
 #include <doctest/doctest.h>

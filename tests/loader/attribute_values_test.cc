@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "tenon/loader.hpp"
+#include "tenon/model.hpp"
 
 namespace tenon {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <functional>
 
-#include "loader/check.hpp"
+#include "loader/check/check.hpp"
 #include "tenon/base/error.hpp"
 
 namespace tenon::check_models {

@@ -1,9 +1,9 @@
 // The checker: each rule, by a model that breaks it and nothing else.
-#include "loader/check.hpp"
+#include "loader/check/check.hpp"
 
 #include <functional>
 
-#include "loader/parse_text.hpp"
+#include "loader/text/parse_text.hpp"
 #include "tests/loader/check_models.hpp"
 
 namespace tenon {

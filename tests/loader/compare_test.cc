@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "tenon/graph/passes.hpp"
-#include "tenon/loader.hpp"
+#include "tenon/model.hpp"
 
 namespace tenon {
 namespace {

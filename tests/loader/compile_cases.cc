@@ -10,7 +10,7 @@
 #include <fstream>
 #include <map>
 
-#include "loader/compile.hpp"
+#include "loader/compile/compile.hpp"
 #include "loader/tool/embedded_headers.hpp"
 #include "tenon/loader.hpp"
 

@@ -1,14 +1,14 @@
 // Models merged, prefixed and cut out, and what differs between two.
-#include "loader/compose.hpp"
+#include "loader/edit/compose.hpp"
 
 #include <doctest/doctest.h>
 
-#include "loader/check.hpp"
-#include "loader/convert.hpp"
-#include "loader/diff.hpp"
+#include "loader/check/check.hpp"
+#include "loader/convert/convert.hpp"
+#include "loader/edit/diff.hpp"
 #include "loader/message.hpp"
-#include "loader/parse_text.hpp"
-#include "loader/print_text.hpp"
+#include "loader/text/parse_text.hpp"
+#include "loader/text/print_text.hpp"
 #include "tenon/base/error.hpp"
 #include "tenon/loader.hpp"
 #include "tests/loader/refusal.hpp"

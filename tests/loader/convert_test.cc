@@ -1,15 +1,15 @@
 // Conversion between operator sets: kept parts, changed parts, refusals, and that results stay.
-#include "loader/convert.hpp"
+#include "loader/convert/convert.hpp"
 
 #include <doctest/doctest.h>
 
 #include <string>
 
-#include "loader/check.hpp"
+#include "loader/check/check.hpp"
+#include "loader/format/tensor.hpp"
 #include "loader/message.hpp"
-#include "loader/parse_text.hpp"
-#include "loader/print_text.hpp"
-#include "loader/tensor.hpp"
+#include "loader/text/parse_text.hpp"
+#include "loader/text/print_text.hpp"
 #include "tenon/loader.hpp"
 #include "tenon/tensor/difference.hpp"
 #include "tests/loader/refusal.hpp"

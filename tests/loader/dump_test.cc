@@ -9,9 +9,9 @@
 #include <string>
 
 #include "loader/display.hpp"
-#include "loader/dump.hpp"
-#include "loader/outline.hpp"
-#include "loader/parse_text.hpp"
+#include "loader/draw/dump.hpp"
+#include "loader/draw/outline.hpp"
+#include "loader/text/parse_text.hpp"
 #include "tenon/base/error.hpp"
 #include "tenon/kernels/text/utf8.hpp"
 #include "tests/loader/refusal.hpp"

@@ -1,5 +1,5 @@
 // Graphs as models: names, types, versions, bodies; the saved model runs as the graph does.
-#include "loader/export.hpp"
+#include "loader/graph/export.hpp"
 
 #include <doctest/doctest.h>
 #include <unistd.h>
@@ -9,12 +9,13 @@
 #include <filesystem>
 #include <string>
 
-#include "loader/check.hpp"
-#include "loader/file.hpp"
+#include "loader/check/check.hpp"
+#include "loader/format/file.hpp"
 #include "loader/message.hpp"
-#include "loader/parse_text.hpp"
-#include "loader/print_text.hpp"
-#include "tenon/loader.hpp"
+#include "loader/text/parse_text.hpp"
+#include "loader/text/print_text.hpp"
+#include "tenon/graph/body.hpp"
+#include "tenon/model.hpp"
 #include "tenon/op/controlflow/if.hpp"
 #include "tenon/op/math/clip.hpp"
 #include "tenon/op/math/mat_mul.hpp"

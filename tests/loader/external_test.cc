@@ -1,13 +1,13 @@
 // External data: reading, sharing and refusals.
-#include "loader/external.hpp"
+#include "loader/format/external.hpp"
 
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 
-#include "loader/check.hpp"
-#include "loader/parse_text.hpp"
-#include "loader/sha1.hpp"
-#include "loader/tensor.hpp"
+#include "loader/check/check.hpp"
+#include "loader/format/sha1.hpp"
+#include "loader/format/tensor.hpp"
+#include "loader/text/parse_text.hpp"
 #include "tenon/loader.hpp"
 #include "tests/loader/folder.hpp"
 #include "tests/loader/refusal.hpp"

@@ -1,16 +1,17 @@
 // Operators that ONNX defines by functions: models with them give the same when the functions' nodes stand in
 // their place.
-#include "loader/function_body.hpp"
+#include "loader/function/function_body.hpp"
 
 #include <doctest/doctest.h>
 
 #include <random>
 
-#include "loader/check.hpp"
-#include "loader/inline.hpp"
-#include "loader/parse_text.hpp"
-#include "loader/print_text.hpp"
-#include "tenon/loader.hpp"
+#include "loader/check/check.hpp"
+#include "loader/function/inline.hpp"
+#include "loader/message.hpp"
+#include "loader/text/parse_text.hpp"
+#include "loader/text/print_text.hpp"
+#include "tenon/model.hpp"
 
 namespace tenon {
 namespace {

@@ -9,7 +9,7 @@
 #include <random>
 
 #include "loader/onnx.pb.h"
-#include "tenon/loader.hpp"
+#include "tenon/model.hpp"
 
 namespace tenon {
 namespace {

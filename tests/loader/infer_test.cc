@@ -1,14 +1,14 @@
 // Shape inference of files: errors of inference, and errors of runs alone.
-#include "loader/infer.hpp"
+#include "loader/infer/infer.hpp"
 
 #include <doctest/doctest.h>
 
 #include <string>
 
 #include "loader/display.hpp"
+#include "loader/format/tensor.hpp"
 #include "loader/message.hpp"
-#include "loader/parse_text.hpp"
-#include "loader/tensor.hpp"
+#include "loader/text/parse_text.hpp"
 #include "tenon/loader.hpp"
 #include "tenon/op/families/movement.hpp"
 #include "tenon/op/framework/attribute.hpp"

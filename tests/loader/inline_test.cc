@@ -1,13 +1,13 @@
 // Calls of functions, inlined: names, attributes, bodies and opsets afterwards, and refusals.
-#include "loader/inline.hpp"
+#include "loader/function/inline.hpp"
 
 #include <doctest/doctest.h>
 
-#include "loader/check.hpp"
-#include "loader/infer.hpp"
+#include "loader/check/check.hpp"
+#include "loader/infer/infer.hpp"
 #include "loader/message.hpp"
-#include "loader/parse_text.hpp"
-#include "loader/print_text.hpp"
+#include "loader/text/parse_text.hpp"
+#include "loader/text/print_text.hpp"
 #include "tenon/base/error.hpp"
 #include "tenon/loader.hpp"
 #include "tests/loader/refusal.hpp"

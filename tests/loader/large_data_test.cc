@@ -1,16 +1,16 @@
 // Copies of models without the data of large tensors: what they hold, and how little memory rewriting takes.
-#include "loader/large_data.hpp"
+#include "loader/format/large_data.hpp"
 
 #include <doctest/doctest.h>
 #include <malloc.h>
 
 #include <atomic>
 
-#include "loader/check.hpp"
-#include "loader/convert.hpp"
-#include "loader/inline.hpp"
+#include "loader/check/check.hpp"
+#include "loader/convert/convert.hpp"
+#include "loader/function/inline.hpp"
 #include "loader/message.hpp"
-#include "loader/parse_text.hpp"
+#include "loader/text/parse_text.hpp"
 #include "tenon/loader.hpp"
 #include "tests/heap.hpp"
 #include "tests/loader/refusal.hpp"

@@ -7,8 +7,8 @@
 #include <locale>
 #include <sstream>
 
-#include "loader/compile.hpp"
-#include "loader/compile_words.hpp"
+#include "loader/compile/compile.hpp"
+#include "loader/compile/compile_words.hpp"
 #include "loader/tool/embedded_headers.hpp"
 #include "tenon/array/csv.hpp"
 #include "tenon/array/print.hpp"

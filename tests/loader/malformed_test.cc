@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "loader/format/tensor.hpp"
 #include "loader/message.hpp"
-#include "loader/tensor.hpp"
 #include "tenon/loader.hpp"
 #include "tests/loader/refusal.hpp"
 

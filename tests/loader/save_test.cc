@@ -1,5 +1,5 @@
 // Models written to files: the same again, with external data, and replaced whole or not at all.
-#include "loader/save.hpp"
+#include "loader/format/save.hpp"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
@@ -11,10 +11,10 @@
 #include <fstream>
 #include <thread>
 
-#include "loader/check.hpp"
-#include "loader/parse_text.hpp"
-#include "loader/print_text.hpp"
-#include "loader/wire.hpp"
+#include "loader/check/check.hpp"
+#include "loader/format/wire.hpp"
+#include "loader/text/parse_text.hpp"
+#include "loader/text/print_text.hpp"
 #include "tenon/loader.hpp"
 #include "tests/loader/folder.hpp"
 #include "tests/loader/refusal.hpp"

@@ -1,14 +1,14 @@
 // Models simplified: what becomes constant, what stays, and that results stay.
-#include "loader/simplify.hpp"
+#include "loader/edit/simplify.hpp"
 
 #include <doctest/doctest.h>
 
 #include <filesystem>
 #include <string>
 
-#include "loader/check.hpp"
+#include "loader/check/check.hpp"
 #include "loader/message.hpp"
-#include "loader/print_text.hpp"
+#include "loader/text/print_text.hpp"
 #include "tenon/loader.hpp"
 #include "tenon/tensor/difference.hpp"
 #include "tenon/training.hpp"

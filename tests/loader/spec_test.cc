@@ -6,7 +6,7 @@
 #include <set>
 #include <sstream>
 
-#include "tenon/loader.hpp"
+#include "tenon/model.hpp"
 
 namespace tenon {
 namespace {

@@ -8,8 +8,8 @@
 #include <limits>
 #include <string>
 
-#include "loader/parse_text.hpp"
-#include "loader/print_text.hpp"
+#include "loader/text/parse_text.hpp"
+#include "loader/text/print_text.hpp"
 #include "tenon/base/dtype.hpp"
 #include "tenon/base/error.hpp"
 #include "tests/loader/refusal.hpp"

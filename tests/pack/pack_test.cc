@@ -1,9 +1,10 @@
 // The library's functions on models of a pack's operators: one that has `compute`, one that `lower` defines.
 #include <doctest/doctest.h>
 
-#include "loader/compile.hpp"
+#include "loader/compile/compile.hpp"
 #include "loader/message.hpp"
 #include "loader/onnx.pb.h"
+#include "tenon/graph/program.hpp"
 #include "tenon/loader.hpp"
 #include "tenon/op/example.pack.hpp"
 #include "tenon/op/families/movement.hpp"

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "loader/tensor.hpp"
+#include "loader/format/tensor.hpp"
 #include "tenon/loader.hpp"
 
 namespace tenon {

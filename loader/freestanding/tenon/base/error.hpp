@@ -1,4 +1,4 @@
-// Errors of a freestanding program have a code and nothing more.
+// Errors of a freestanding program consist of a code.
 #pragma once
 
 #include <cstdint>

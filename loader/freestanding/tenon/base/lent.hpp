@@ -1,5 +1,5 @@
-// The memory of a freestanding program: a block that the caller lends for the time of a run. Scratch takes
-// from its begin, as a stack, and tenon::standin::vector from its end, until `Lent::reset`.
+// The memory of a freestanding program: a block that the caller lends for the duration of a run. Scratch
+// takes from its start, as a stack, and tenon::standin::vector from its end, until `Lent::reset`.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace tenon::TENON_ABI {
 
-/// The block that Scratch and vectors of the calling thread use while this object lives, from an address that
-/// is a multiple of 64 on. A request that does not fit ends in fail(out_of_memory).
+/// The block that Scratch and vectors of the calling thread use while this object lives, starting at an
+/// address that is a multiple of 64. A request that does not fit ends in fail(out_of_memory).
 class Lent {
  public:
   inline Lent(void* memory, std::size_t bytes);
@@ -17,9 +17,9 @@ class Lent {
   Lent(const Lent&) = delete;
   Lent& operator=(const Lent&) = delete;
 
-  /// Takes back the memory of all vectors, which may not be used any more.
+  /// Takes back the memory of all vectors, which must not be used any more.
   void reset() { high_ = end_; }
-  /// How many bytes were in use at most.
+  /// The greatest number of bytes that were in use.
   std::size_t peak() const { return peak_; }
 
   std::byte* low() const { return low_; }

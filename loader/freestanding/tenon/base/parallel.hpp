@@ -1,4 +1,4 @@
-// Parallel loops, run one after another, in the same chunks as with threads: results are the same bits.
+// Parallel loops, run serially in the same chunks as with threads, so that results are bit-identical.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Working memory of kernels in a freestanding program, from the block that is lent.
+// Working memory of kernels in a freestanding program, from the lent block.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,7 @@ class Scratch {
   }
 
  private:
-  Lent* lent_;  // null where nothing was lent, for nothing is taken
+  Lent* lent_;  // null if nothing was lent, because nothing is taken
   std::byte* begin_;
 };
 

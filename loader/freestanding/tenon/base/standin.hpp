@@ -22,7 +22,7 @@ struct lock_guard {
   explicit lock_guard(M&) {}
 };
 
-/// Points, and owns nothing.
+/// A pointer that owns nothing.
 template <class T>
 class shared_ptr {
  public:
@@ -44,7 +44,7 @@ shared_ptr<T> make_shared(A&&...) {
   fail(ErrorCode::out_of_memory);
 }
 
-/// Text that stands somewhere else. Operations that would make new text fail.
+/// Text stored elsewhere. Operations that would make new text fail.
 class string : public std::string_view {
  public:
   using std::string_view::basic_string_view;
@@ -76,8 +76,8 @@ class string : public std::string_view {
 };
 [[noreturn]] inline string to_string(auto) { fail(ErrorCode::out_of_memory); }
 
-/// A vector whose elements lie in lent memory, up to the end of the node. Memory that it grows out of is not
-/// used again. Elements are not destroyed.
+/// A vector whose elements lie in lent memory until the end of the node. Memory that it has outgrown is not
+/// reused. Elements are not destroyed.
 template <class T>
 class vector {
  public:
@@ -94,7 +94,7 @@ class vector {
     assign(first, last);
   }
   constexpr vector(std::initializer_list<T> list) : vector(list.begin(), list.end()) {}
-  /// Looks at constants, and is not written to.
+  /// Views constants, and is not written to.
   static constexpr vector listed(std::span<const T> constants) {
     vector v;
     v.data_ = const_cast<T*>(constants.data());
@@ -207,7 +207,7 @@ vector(I, I) -> vector<std::iter_value_t<I>>;
 
 namespace tenon::TENON_ABI {
 
-/// For functions that only tell people something. None is called.
+/// For functions that only make messages. None is called.
 template <class... Parts>
 [[noreturn]] standin::string str_cat(const Parts&...) {
   fail(ErrorCode::out_of_memory);

@@ -1,4 +1,4 @@
-// The memory of tensors in a freestanding program: borrowed, and never anything else.
+// The memory of tensors in a freestanding program: always borrowed.
 #pragma once
 
 #include <cstddef>
@@ -21,20 +21,20 @@ constexpr Int checked_mul(Int a, Int b, std::string_view) {
   return product;
 }
 
-/// There is none.
+/// There is no allocator.
 class Allocator {};
 namespace detail {
 inline constinit Allocator no_allocator;
 }
 inline Allocator& default_allocator() { return detail::no_allocator; }
 
-/// Nothing is one.
+/// There are no file parts.
 class FilePart {
  public:
   void forget() const noexcept {}
 };
 
-/// A part of memory that somebody else keeps valid. Copies are the same part.
+/// Memory that its owner keeps valid. Copies refer to the same memory.
 class Storage {
  public:
   constexpr Storage() = default;

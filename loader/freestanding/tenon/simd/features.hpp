@@ -1,5 +1,5 @@
-// Instructions that some processors of a level have beside the level's, in a compiled model. Its constants
-// are laid out for them; loader/compile.cc states which.
+// Instructions that some processors of a level have in addition to the level's, in a compiled model. Its
+// constants are laid out for them; loader/compile/compile.cc states which.
 #pragma once
 
 #include <atomic>
@@ -20,7 +20,7 @@ constexpr bool vnni() {
 constexpr bool vbmi() { return false; }
 constexpr bool halves_registers() { return false; }
 
-/// The first call asks the system for the registers.
+/// The first call requests the registers from the system.
 inline bool amx() {
 #if TENON_USES_AMX
   static std::atomic<bool> asked{false};

@@ -1,4 +1,4 @@
-// Operators of a freestanding program are called by `compute`, with views of the types that bind.hpp tells.
+// Freestanding programs call operators by `compute`, with views of the types that bind.hpp determines.
 #pragma once
 
 #include "tenon/base/scratch.hpp"

@@ -1,0 +1,86 @@
+#include "loader/edit/order.hpp"
+
+#include <functional>
+#include <map>
+#include <queue>
+
+namespace tenon::TENON_ABI::loader {
+namespace {
+
+using Names = std::set<std::string_view>;
+
+void add_names_read(const onnx::NodeProto& n, Names& read);
+
+// The names that a body captures from the graph around it.
+void add_names_captured(const onnx::GraphProto& g, Names& read) {
+  Names inside;
+  for (const auto& n : g.node()) add_names_read(n, inside);
+  for (const auto& v : g.output()) inside.insert(v.name());
+  for (const auto& v : g.input()) inside.erase(v.name());
+  for (const auto& t : g.initializer()) inside.erase(t.name());
+  for (const auto& t : g.sparse_initializer()) inside.erase(t.values().name());
+  for (const auto& n : g.node())
+    for (const auto& name : n.output()) inside.erase(name);
+  read.merge(inside);
+}
+
+void add_names_read(const onnx::NodeProto& n, Names& read) {
+  read.insert(n.input().begin(), n.input().end());
+  for (const auto& a : n.attribute()) {
+    if (a.has_g()) add_names_captured(a.g(), read);
+    for (const auto& g : a.graphs()) add_names_captured(g, read);
+  }
+  if (!names_values(n)) return;
+  for (const auto& a : n.attribute()) {
+    read.insert(a.s());
+    read.insert(a.strings().begin(), a.strings().end());
+  }
+}
+
+}  // namespace
+
+bool names_values(const onnx::NodeProto& n) {
+  return n.op_type() == "Gradient" && n.domain() == "ai.onnx.preview.training";
+}
+
+std::set<std::string_view> names_read(const onnx::NodeProto& n) {
+  Names read;
+  add_names_read(n, read);
+  return read;
+}
+
+std::vector<const onnx::NodeProto*> in_order(const NodeList& nodes) {
+  std::map<std::string_view, int> producers;
+  for (int k = 0; k < nodes.size(); ++k)
+    for (const auto& name : nodes[k].output())
+      if (!name.empty()) producers.emplace(name, k);
+
+  const auto count = static_cast<std::size_t>(nodes.size());
+  std::vector<std::vector<int>> readers(count);
+  std::vector<int> awaited(count);
+  for (int k = 0; k < nodes.size(); ++k) {
+    for (std::string_view name : names_read(nodes[k]))
+      if (const auto it = producers.find(name); it != producers.end()) {
+        readers[static_cast<std::size_t>(it->second)].push_back(k);
+        ++awaited[static_cast<std::size_t>(k)];
+      }
+  }
+
+  std::priority_queue<int, std::vector<int>, std::greater<>> ready;
+  for (int k = 0; k < nodes.size(); ++k)
+    if (awaited[static_cast<std::size_t>(k)] == 0) ready.push(k);
+  std::vector<const onnx::NodeProto*> order;
+  order.reserve(count);
+  while (!ready.empty()) {
+    const int k = ready.top();
+    ready.pop();
+    order.push_back(&nodes[k]);
+    for (int reader : readers[static_cast<std::size_t>(k)])
+      if (--awaited[static_cast<std::size_t>(reader)] == 0) ready.push(reader);
+  }
+  for (int k = 0; k < nodes.size(); ++k)
+    if (awaited[static_cast<std::size_t>(k)] > 0) order.push_back(&nodes[k]);
+  return order;
+}
+
+}  // namespace tenon::TENON_ABI::loader

@@ -1,0 +1,277 @@
+#include "loader/format/external.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <climits>
+#include <set>
+
+#include "loader/format/sha1.hpp"
+#include "loader/format/wire.hpp"
+#include "loader/text/text_words.hpp"
+#include "tenon/base/types.hpp"
+
+namespace tenon::TENON_ABI::loader {
+namespace {
+
+namespace fs = std::filesystem;
+
+Error refusal(const std::string& what) { return {ErrorCode::invalid_model, "external data", what}; }
+Error refusal(const std::string& location, const std::string& what) {
+  return {ErrorCode::invalid_model, str_cat("external data '", location, "'"), what};
+}
+
+int64_t read_number(const std::string& key, const std::string& text) {
+  int64_t value = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (code != std::errc() || end != text.data() + text.size() || value < 0)
+    throw refusal(str_cat("its ", key, " is '", text, "', no number of bytes"));
+  return value;
+}
+
+// The path that the system reports for an open file.
+fs::path path_of(const Descriptor& d) {
+  std::string path(PATH_MAX, '\0');
+  const ssize_t n = ::readlink(str_cat("/proc/self/fd/", d.number()).c_str(), path.data(), path.size());
+  if (n < 0) throw Error(ErrorCode::io, "/proc/self/fd", last_error());
+  path.resize(static_cast<std::size_t>(n));
+  return path;
+}
+
+bool lies_within(const fs::path& path, const fs::path& folder) {
+  return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first == folder.end();
+}
+
+Descriptor open_folder(const fs::path& folder) {
+  Descriptor d(::open(folder.empty() ? "." : folder.c_str(), O_PATH | O_CLOEXEC | O_DIRECTORY));
+  if (!d) throw Error(ErrorCode::io, folder.string(), last_error());
+  return d;
+}
+
+}  // namespace
+
+void check_location(const std::string& location) {
+  if (location.empty()) throw refusal(location, "not a path");
+  // A message would lose the text after a zero byte.
+  if (location.find('\0') != location.npos) throw refusal("its location has a byte of zero");
+  if (location.find('\\') != location.npos) throw refusal(location, "the path has a backslash");
+  if (begins_name(location[0]) && location[0] != '_' && location.size() > 1 && location[1] == ':')
+    throw refusal(location, "the path names a drive");
+  const fs::path path(location);
+  if (path.is_absolute()) throw refusal(location, "the path is absolute");
+  if (std::find(path.begin(), path.end(), "..") != path.end())
+    throw refusal(location, "the path leaves the model's folder");
+}
+
+ExternalReference read_reference(const onnx::TensorProto& t) {
+  ExternalReference r;
+  int64_t length = -1;
+  bool located = false;
+  std::set<std::string_view> keys;
+  std::string unknown;
+  for (const auto& entry : t.external_data()) {
+    // Raw data in addition to the reference is ignored, wherever it is.
+    if (entry.key() == mapped_key) continue;
+    if (!keys.insert(entry.key()).second) throw refusal(str_cat("it has the key '", entry.key(), "' twice"));
+    if (entry.key() == "location") r.location = entry.value(), located = true;
+    else if (entry.key() == "offset") r.offset = read_number(entry.key(), entry.value());
+    else if (entry.key() == "length") length = read_number(entry.key(), entry.value());
+    else if (entry.key() == "checksum") r.checksum = entry.value();
+    else if (entry.key() != "basepath") unknown += str_cat(unknown.empty() ? "'" : ", '", entry.key(), "'");
+  }
+  if (!unknown.empty()) throw refusal(str_cat("it has keys that are not allowed: ", unknown));
+  if (!located) throw refusal("it has no location");
+  check_location(r.location);
+  const DType d = dtype_from_onnx(t.data_type());
+  if (d == DType::string) throw refusal(r.location, "strings cannot be external");
+  if (d == DType::undefined) {
+    if (length < 0) throw refusal(r.location, str_cat("no length, for elements of type ", t.data_type()));
+    r.size = length;
+    return r;
+  }
+  const int64_t count = elements_of(t);
+  if (count < 0) throw refusal(r.location, "the tensor has no valid extents");
+  try {
+    r.size = packed_bytes(count, d);
+  } catch (const Error& e) {
+    throw refusal(r.location, e.message());
+  }
+  if (length >= 0 && length != r.size)
+    throw refusal(r.location, str_cat("it has ", length, " bytes, ", r.size, " are needed"));
+  return r;
+}
+
+void set_reference(onnx::TensorProto& t, const ExternalReference& reference) {
+  t.clear_raw_data(), t.clear_float_data(), t.clear_double_data(), t.clear_int32_data(), t.clear_int64_data();
+  t.clear_uint64_data(), t.clear_string_data(), t.clear_external_data();
+  t.set_data_location(onnx::TensorProto::EXTERNAL);
+  const auto add = [&](const char* key, std::string value) {
+    auto* entry = t.add_external_data();
+    entry->set_key(key);
+    entry->set_value(std::move(value));
+  };
+  add("location", reference.location);
+  add("offset", std::to_string(reference.offset));
+  add("length", std::to_string(reference.size));
+  if (!reference.checksum.empty()) add("checksum", reference.checksum);
+}
+
+Descriptor ExternalFiles::open(const std::string& location) const {
+  Descriptor d = open_folder(folder_);
+  struct stat status{};
+  if (!trusted_root_.empty()) {
+    const fs::path folder = path_of(d), root = path_of(open_folder(trusted_root_));
+    // This handle refers to the file without reading it: opening a device or a pipe might have an effect.
+    d = Descriptor(::openat(d.number(), location.c_str(), O_PATH | O_CLOEXEC));
+    if (!d) throw refusal(location, last_error());
+    const fs::path path = path_of(d);
+    if (!lies_within(path, root) && !lies_within(path, folder))
+      throw refusal(location, "it lies outside of the trusted root and the model's folder");
+    if (::fstat(d.number(), &status) != 0 || !S_ISREG(status.st_mode))
+      throw refusal(location, "not a regular file");
+    d = Descriptor(::open(str_cat("/proc/self/fd/", d.number()).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    if (!d) throw refusal(location, last_error());
+    return d;
+  }
+  const fs::path path(location);
+  for (auto part = path.begin(); part != path.end(); ++part) {
+    if (part->empty() || *part == ".") continue;
+    const int kind = std::next(part) == path.end() ? O_RDONLY | O_NONBLOCK : O_PATH | O_DIRECTORY;
+    Descriptor next(::openat(d.number(), part->c_str(), kind | O_CLOEXEC | O_NOFOLLOW));
+    if (!next)
+      throw refusal(location, errno == ELOOP || errno == ENOTDIR
+                                  ? "there is a symbolic link on the way, or no folder"
+                                  : last_error());
+    d = std::move(next);
+  }
+  if (::fstat(d.number(), &status) != 0 || !S_ISREG(status.st_mode))
+    throw refusal(location, "not a regular file");
+  if (status.st_nlink > 1) throw refusal(location, "the file has several hard links");
+  return d;
+}
+
+ExternalFiles::File& ExternalFiles::file(const std::string& location) {
+  if (const auto it = by_location_.find(location); it != by_location_.end()) return *it->second;
+  const Descriptor d = open(location);
+  struct stat status{};
+  if (::fstat(d.number(), &status) != 0) throw refusal(location, last_error());
+  File& f = files_[{status.st_dev, status.st_ino}];
+  if (!f.mapped) f.mapped = MappedFile::map(d, str_cat("external data '", location, "'"));
+  by_location_.emplace(location, &f);
+  return f;
+}
+
+void ExternalFiles::check_unchanged() const {
+  for (const auto& [location, file] : by_location_) file->mapped->check_unchanged(folder_ / location);
+}
+
+FileBytes ExternalFiles::find(const onnx::TensorProto& t) {
+  const ExternalReference r = read_reference(t);
+  File& f = file(r.location);
+  const std::span<const std::byte> all = f.mapped->bytes();
+  const auto available = static_cast<int64_t>(all.size());
+  if (r.offset > available || r.size > available - r.offset)
+    throw refusal(r.location,
+                  str_cat(r.size, " bytes at ", r.offset, ": this reaches beyond the file's ", available));
+  if (!r.checksum.empty()) {
+    if (f.digest.empty()) {
+      constexpr std::size_t part = 16 << 20;  // bounds the resident memory meanwhile
+      Sha1 digest;
+      for (std::size_t at = 0; at < all.size(); at += part) {
+        const auto bytes = all.subspan(at, std::min(part, all.size() - at));
+        digest.add(bytes);
+        FileBytes{bytes, f.mapped}.forget();
+      }
+      f.digest = digest.hex();
+    }
+    const auto same = [](char a, char b) { return a == (b >= 'A' && b <= 'F' ? b - 'A' + 'a' : b); };
+    if (!std::equal(f.digest.begin(), f.digest.end(), r.checksum.begin(), r.checksum.end(), same))
+      throw refusal(r.location,
+                    str_cat("the checksum of the file is ", f.digest, ", not '", r.checksum, "'"));
+  }
+  if (r.size > 0) {
+    const int64_t end = r.offset + r.size;
+    const auto next = f.segments.lower_bound(r.offset);
+    const bool known = next != f.segments.end() && next->first == r.offset && next->second == end;
+    if (!known) {
+      if ((next != f.segments.end() && next->first < end) ||
+          (next != f.segments.begin() && std::prev(next)->second > r.offset))
+        throw refusal(r.location,
+                      str_cat("the bytes from ", r.offset, " to ", end, " overlap those of another tensor"));
+      f.segments.emplace_hint(next, r.offset, end);
+    }
+  }
+  return {all.subspan(static_cast<std::size_t>(r.offset), static_cast<std::size_t>(r.size)), f.mapped};
+}
+
+namespace {
+
+class Tensors {
+ public:
+  explicit Tensors(const std::function<void(onnx::TensorProto&, bool)>& f) : f_(f) {}
+
+  void visit(onnx::GraphProto& g) const {
+    for (auto& t : *g.mutable_initializer()) f_(t, false);
+    for (auto& t : *g.mutable_sparse_initializer()) visit(t, false);
+    visit(*g.mutable_node());
+  }
+  void visit(google::protobuf::RepeatedPtrField<onnx::NodeProto>& nodes) const {
+    for (auto& n : nodes) visit(*n.mutable_attribute());
+  }
+  void visit(google::protobuf::RepeatedPtrField<onnx::AttributeProto>& attributes) const {
+    for (auto& a : attributes) {
+      if (a.has_t()) f_(*a.mutable_t(), true);
+      for (auto& t : *a.mutable_tensors()) f_(t, true);
+      if (a.has_sparse_tensor()) visit(*a.mutable_sparse_tensor(), true);
+      for (auto& t : *a.mutable_sparse_tensors()) visit(t, true);
+      if (a.has_g()) visit(*a.mutable_g());
+      for (auto& g : *a.mutable_graphs()) visit(g);
+    }
+  }
+
+ private:
+  void visit(onnx::SparseTensorProto& t, bool in_attribute) const {
+    if (t.has_values()) f_(*t.mutable_values(), in_attribute);
+    if (t.has_indices()) f_(*t.mutable_indices(), in_attribute);
+  }
+
+  const std::function<void(onnx::TensorProto&, bool)>& f_;
+};
+
+}  // namespace
+
+void for_each_tensor(onnx::ModelProto& model, const std::function<void(onnx::TensorProto&, bool)>& f) {
+  const Tensors tensors(f);
+  if (model.has_graph()) tensors.visit(*model.mutable_graph());
+  for (auto& function : *model.mutable_functions()) {
+    tensors.visit(*function.mutable_attribute_proto());
+    tensors.visit(*function.mutable_node());
+  }
+  for (auto& training : *model.mutable_training_info()) {
+    if (training.has_initialization()) tensors.visit(*training.mutable_initialization());
+    if (training.has_algorithm()) tensors.visit(*training.mutable_algorithm());
+  }
+}
+
+void embed(onnx::TensorProto& t, const FileBytes& data) {
+  t.set_raw_data(data.bytes.data(), data.bytes.size());
+  t.clear_external_data();
+  t.clear_data_location();
+  data.forget();
+}
+
+bool embed_external_data(onnx::ModelProto& model, ExternalFiles& files) {
+  bool any = false;
+  for_each_tensor(model, [&](onnx::TensorProto& t, bool) {
+    if (!is_external(t)) return;
+    embed(t, files.find(t));
+    any = true;
+  });
+  return any;
+}
+
+}  // namespace tenon::TENON_ABI::loader
