@@ -27,19 +27,27 @@ Extents read_extents(const onnx::TensorProto& t) {
   return e;
 }
 
+// A tensor to be written, of `bytes` bytes.
+AnyTensor new_tensor(DType d, const Extents& extents, std::size_t bytes, SmallBlocks* small) {
+  if (small == nullptr || bytes == 0 || bytes > SmallBlocks::most || d == DType::string)
+    return AnyTensor::uninitialized(d, extents);
+  return AnyTensor(d, extents, small->take(bytes));
+}
+
 // A whole tensor from bytes stored elsewhere: in place if they lie in a file and are aligned, or need not be,
 // else copied. The file's memory is released after the copy, or with the tensor.
 AnyTensor from_bytes(DType d, const Extents& extents, std::span<const std::byte> bytes,
-                     std::shared_ptr<const MappedFile> file, Placement placement) {
+                     std::shared_ptr<const MappedFile> file, Placement placement, SmallBlocks* small) {
   if (file != nullptr && !bytes.empty()) {
     constexpr std::size_t large = std::size_t{1} << 16;  // rules read only smaller constants
     const AnyTensor tensor(
         d, extents,
         Storage::keep(bytes.data(), bytes.size(), FilePart(std::move(file), bytes.data(), bytes.size())));
     const bool anywhere = placement == Placement::anywhere && is_float(d) && bytes.size() >= large;
-    return anywhere || tensor.aligned() ? tensor : tensor.clone();
+    if (anywhere || tensor.aligned()) return tensor;
+    if (bytes.size() > SmallBlocks::most) return tensor.clone();
   }
-  AnyTensor tensor = AnyTensor::uninitialized(d, extents);
+  AnyTensor tensor = new_tensor(d, extents, bytes.size(), small);
   if (!bytes.empty()) std::memcpy(tensor.out().data(), bytes.data(), bytes.size());
   return tensor;
 }
@@ -72,7 +80,8 @@ void require_values(const onnx::TensorProto& t, int64_t have, int64_t expected) 
   if (have != expected) fail(t, str_cat(have, " values in its data, ", expected, " are needed"));
 }
 
-AnyTensor read_typed(const onnx::TensorProto& t, DType d, const Extents& extents, int64_t count) {
+AnyTensor read_typed(const onnx::TensorProto& t, DType d, const Extents& extents, int64_t count,
+                     SmallBlocks* small) {
   const int64_t bytes = packed_bytes(count, d);
   const bool pairs = is_complex(d);
   switch (d) {
@@ -86,7 +95,7 @@ AnyTensor read_typed(const onnx::TensorProto& t, DType d, const Extents& extents
     case DType::string: require_values(t, t.string_data_size(), count); break;
     default: require_values(t, t.int32_data_size(), is_packed(d) ? bytes : count); break;
   }
-  AnyTensor tensor = AnyTensor::uninitialized(d, extents);
+  AnyTensor tensor = new_tensor(d, extents, static_cast<std::size_t>(bytes), small);
   void* data = tensor.out().data();
   const auto each = [&]<class T>(const auto& field, T* out) {
     for (int k = 0; k < field.size(); ++k) out[k] = static_cast<T>(field[k]);
@@ -114,6 +123,14 @@ AnyTensor read_typed(const onnx::TensorProto& t, DType d, const Extents& extents
 }
 
 }  // namespace
+
+Storage SmallBlocks::take(std::size_t bytes) {
+  constexpr std::size_t size = std::size_t{1} << 14;
+  if (used_ + bytes > block_.size_bytes()) block_ = Storage::allocate(size), used_ = 0;
+  Storage part = block_.slice(used_, bytes);
+  used_ += (bytes + storage_alignment - 1) / storage_alignment * storage_alignment;
+  return part;
+}
 
 std::optional<FileBytes> raw_data_of(const onnx::TensorProto& t, const DataSource& source) {
   if (is_external(t)) {
@@ -173,11 +190,11 @@ AnyTensor read_tensor(const onnx::TensorProto& t, const DataSource& source, Plac
     return d == DType::bool_ ? sanitise_bools(std::move(tensor)) : tensor;
   };
   const std::optional<FileBytes> raw = raw_data_of(t, source);
-  if (!raw) return read_typed(t, d, extents, count);
+  if (!raw) return read_typed(t, d, extents, count, source.small);
   if (d == DType::string) fail(t, "strings cannot be raw data");
   if (static_cast<int64_t>(raw->bytes.size()) != bytes)
     fail(t, str_cat(raw->bytes.size(), " bytes of raw data, ", bytes, " are needed"));
-  return finish(from_bytes(d, extents, raw->bytes, raw->file, placement));
+  return finish(from_bytes(d, extents, raw->bytes, raw->file, placement, source.small));
 }
 
 AnyTensor read_tensor(const onnx::TensorProto& t, const DataSource& source) {

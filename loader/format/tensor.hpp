@@ -10,11 +10,26 @@
 
 namespace tenon::TENON_ABI::loader {
 
+/// Memory for small tensors, many to a block. Models have thousands of constants of a few bytes, and a run
+/// reads them faster where they are adjacent than where each has a block with a header. A block lives as long
+/// as one of its tensors.
+class SmallBlocks {
+ public:
+  static constexpr std::size_t most = 1024;  ///< bytes of a tensor that shares a block
+
+  Storage take(std::size_t bytes);
+
+ private:
+  Storage block_;
+  std::size_t used_ = 0;
+};
+
 /// The sources of tensor data that is not in the message.
 struct DataSource {
   std::span<const std::byte> model{};         ///< the model's bytes, for data that was left in place
   std::shared_ptr<const MappedFile> file{};   ///< keeps `model` valid; null: data is copied
   std::shared_ptr<ExternalFiles> external{};  ///< null: external data may not be read
+  SmallBlocks* small = nullptr;               ///< null: each tensor that is copied has a block of its own
 };
 
 /// A tensor's raw data, in the message or elsewhere; absent if its elements are in a field of their type. A

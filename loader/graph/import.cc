@@ -72,7 +72,9 @@ class Importer {
         registry_(registry_of(options.registry)),
         source_(std::move(source)),
         placement_(placement),
-        options_(options) {}
+        options_(options) {
+    source_.small = &small_;
+  }
 
   Graph run() {
     const int64_t ir = model_.ir_version();
@@ -506,6 +508,7 @@ class Importer {
 
   const onnx::ModelProto& model_;
   const Registry& registry_;
+  SmallBlocks small_;
   DataSource source_;
   Placement placement_;  // of the main graph's initializers
   const LoadOptions& options_;
