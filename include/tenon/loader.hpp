@@ -1,5 +1,5 @@
-// Loading `.onnx` files and running them: link //loader. graph/session.hpp has the graphs that programs build in
-// code, model.hpp models as their files say them.
+// Loading `.onnx` files and running them: link //loader. graph/session.hpp has the graphs that programs build
+// in code, model.hpp models as their files say them.
 #pragma once
 
 #include <filesystem>

@@ -259,7 +259,8 @@ struct InlineOptions {
   std::optional<std::vector<FunctionName>> only{};  ///< absent: all functions
   std::vector<FunctionName> except{};               ///< these are kept, with the calls of them
   /// Also nodes of operators that functions define are replaced, where such a function is known: ONNX's
-  /// (loader/function/function_body.hpp), and the `lower` of others. `only` and `except` hold for them as well.
+  /// (loader/function/function_body.hpp), and the `lower` of others. `only` and `except` hold for them as
+  /// well.
   bool schema_functions = false;
   /// The nodes of a function whose operators mean something else at its caller's opset of ai.onnx are
   /// converted to that opset, as by convert_opset. False: such a function cannot be inlined.
