@@ -1,5 +1,5 @@
-// Tensors as a numerical programmer expects them: arithmetic, functions and slices, factories, random
-// numbers, joins, rows and spans, output, files. array/eigen.hpp, which needs Eigen, is apart.
+// Numerical programming with tensors: arithmetic, functions and slices, factories, random numbers, joins,
+// rows and spans, output, files. array/eigen.hpp, which needs Eigen, is separate.
 #pragma once
 
 #include "tenon/array/arithmetic.hpp"

@@ -1,4 +1,4 @@
-// Models as their files say them: checked, edited, converted, put together, written. Link //loader.
+// Models as their files state them: checking, editing, converting, merging and writing. Link //loader.
 #pragma once
 
 #include "tenon/graph/graph.hpp"
@@ -10,7 +10,7 @@ namespace loader {
 struct Message;  // loader/message.hpp
 }
 
-/// What a model says of itself.
+/// A model's description of itself.
 struct ModelHeader {
   int64_t ir_version = 0;
   std::string producer_name, producer_version, domain, doc_string;
@@ -19,8 +19,8 @@ struct ModelHeader {
   std::vector<std::pair<std::string, std::string>> metadata;   ///< keys and values
 };
 
-/// A model as its file says it, with everything that runs do not need and operators that nobody knows. Such a
-/// model can be checked, edited, converted, printed and saved, whether it can run or not.
+/// A model as its file states it, including everything that runs do not need and unknown operators. It can be
+/// checked, edited, converted, printed and saved whether or not it can run.
 ///
 ///     Model m = load_model("model.onnx");
 ///     m.set_extents("image", "[batch, 3, 224, 224]");
@@ -29,9 +29,9 @@ struct ModelHeader {
 ///     Session s(m.graph());
 class Model {
  public:
-  /// An empty main graph, at the newest IR version and operator sets of ai.onnx and ai.onnx.ml.
+  /// An empty main graph with the newest IR version and the newest operator sets of ai.onnx and ai.onnx.ml.
   Model();
-  /// Of an onnx::ModelProto. `folder`: where external data of the message lies; empty: it has none. Needs
+  /// From an onnx::ModelProto. `folder`: where external data of the message lies; empty: it has none. Needs
   /// "loader/message.hpp".
   explicit Model(loader::Message message, std::filesystem::path folder = {});
   Model(const Model& other);
@@ -39,7 +39,7 @@ class Model {
   Model& operator=(Model other) noexcept;
   ~Model();
 
-  /// The message, an onnx::ModelProto, to read and to change. Needs "loader/message.hpp".
+  /// The message, an onnx::ModelProto, for reading and changing. Needs "loader/message.hpp".
   auto& proto();
   const auto& proto() const;
   /// The folder that external data's locations are relative to.
@@ -47,32 +47,32 @@ class Model {
   [[nodiscard]] ModelHeader header() const;
 
   /// The main graph, for a Session. Error{invalid_model} with the place that breaks ONNX's rules, such as an
-  /// output that is declared of another type than it has. Error{not_supported} with a list of every unknown
-  /// operator, domain, opset and type.
+  /// output whose declared type differs from its actual one. Error{not_supported} with a list of all unknown
+  /// operators, domains, opsets and types.
   [[nodiscard]] Graph graph(const LoadOptions& options = {}) const;
 
   // --- editing the main graph; texts are in ONNX's textual syntax ---
 
-  /// Adds an input or an output: m.add_input("float[batch, 3] x"). Error{invalid_argument} for an input of a
-  /// name that is taken, and an output of a value that is not there or is one already.
+  /// Adds an input or an output: m.add_input("float[batch, 3] x"). Error{invalid_argument} for an input whose
+  /// name is taken, and for an output whose value does not exist or is an output already.
   void add_input(std::string_view text);
   void add_output(std::string_view text);
   /// Adds a constant.
   void add_initializer(std::string_view name, const Value& value);
-  /// Adds a node behind the nodes whose results it reads: m.add_node("y = Conv <group = 2> (x, w)").
-  /// Error{invalid_argument} for operands that are not there and results whose names are taken.
+  /// Adds a node after the nodes whose results it reads: m.add_node("y = Conv <group = 2> (x, w)").
+  /// Error{invalid_argument} for operands that do not exist and results whose names are taken.
   void add_node(std::string_view text);
   /// Removes an output; the value stays.
   void remove_output(std::string_view name);
-  /// Removes an input, an initializer, or the node of a result with all its results.
+  /// Removes an input, an initializer, or the node that makes a result, with all its results.
   /// Error{invalid_argument} for a value that another node reads or that is an output.
   void remove(std::string_view name);
-  /// Gives a value another name wherever it is read. Error{invalid_argument} for a name that is taken.
+  /// Renames a value everywhere. Error{invalid_argument} for a name that is taken.
   void rename(std::string_view from, std::string_view to);
-  /// States the extents of a value: m.set_extents("x", "[batch, 3, 224]"). Of an unknown value, the element
-  /// type has to be stated before. Error{invalid_argument} for a value that is no tensor.
+  /// States the extents of a value: m.set_extents("x", "[batch, 3, 224]"). The element type must be known
+  /// beforehand. Error{invalid_argument} for a value that is not a tensor.
   void set_extents(std::string_view name, std::string_view extents);
-  /// Puts a number in the place of a symbol, in all graphs: m.set_symbol("batch", 1).
+  /// Replaces a symbol with a number in all graphs: m.set_symbol("batch", 1).
   void set_symbol(std::string_view symbol, int64_t extent);
 
  private:
@@ -81,26 +81,28 @@ class Model {
 };
 
 /// Reads a model, ".onnxtxt" and ".onnxtext" files as text. Error{io} when the file cannot be read,
-/// Error{invalid_model} with the byte where it is no message. Nothing else is checked.
+/// Error{invalid_model} with the byte where it is not a message. Nothing else is checked.
 [[nodiscard]] Model load_model(const std::filesystem::path& file);
 /// The same from bytes in memory.
 [[nodiscard]] Model parse_model(std::span<const std::byte> bytes);
 /// The same from ONNX's textual syntax (github.com/onnx/onnx/blob/main/docs/Syntax.md). Error{invalid_model}
 /// with the line and the column.
 [[nodiscard]] Model parse_text(std::string_view text);
-/// The model in that syntax, which has no words for some things (loader/text/print_text.hpp names them).
+/// The model in that syntax, which cannot express everything (loader/text/print_text.hpp lists the
+/// exceptions).
 [[nodiscard]] std::string print_text(const Model& model);
 
 struct SaveOptions {
-  const Registry* registry = nullptr;   ///< as LoadOptions::registry, for the conversions
+  const Registry* registry = nullptr;   ///< see LoadOptions::registry; for the conversions
   std::optional<int> opset{};           ///< convert_opset first; of a Graph: as of ExportOptions
   std::optional<int64_t> ir_version{};  ///< convert_ir_version first; of a Graph: as of ExportOptions
-  /// Initializers of at least so many bytes go to a file beside the model, and others into the model's file.
-  /// Absent: each stays where it is, and external data of another folder goes to a file beside the model.
+  /// Initializers of at least this many bytes go to a file next to the model, smaller ones into the model's
+  /// file. Absent: each stays where it is, and external data of another folder goes to a file next to the
+  /// model.
   std::optional<int64_t> external_threshold{};
-  /// Also tensors in attributes. Those that are external already go by the threshold in any case.
+  /// Also tensors in attributes. The threshold applies in any case to those that are external already.
   bool external_attributes = false;
-  /// The name of that file. "": one made of the model's name and of a digest of the data,
+  /// The name of that file. "": made from the model's name and a digest of the data,
   /// "model.onnx.0123456789abcdef.data".
   std::string external_file{};
 };
@@ -109,41 +111,39 @@ struct SaveOptions {
 ///
 ///     save(model, "model.onnx", {.opset = 21, .external_threshold = 1 << 20});
 ///
-/// The same model, options and name give the same bytes. What the message has stays as it is, unknown fields
-/// too, but for the data that goes from one place to another: elements in fields of their type become raw
-/// data on the way. External data begins at multiples of 64 bytes, and at whole pages from 64 KiB on; tensors
-/// that share their data still do.
+/// The same model, options and name give the same bytes. The message is kept as it is, including unknown
+/// fields, except for data that moves: elements in typed fields then become raw data. External data is
+/// aligned to 64 bytes, and to whole pages from 64 KiB on. Tensors that share their data still do.
 ///
-/// The model's file is replaced whole or not at all, after the data is on the disk. Since other data has
-/// another name, a model that is replaced has its own data until then, and so has everyone that has it open.
-/// The data of a replaced model is left: other models may refer to it.
+/// The model's file is replaced atomically, after the data is on the disk. Since different data gets a
+/// different name, a model that is being replaced keeps its own data until then, and so do all programs that
+/// have it open. The data of a replaced model is kept, because other models may refer to it.
 ///
-/// External data of a model whose folder is not known is left alone.
+/// External data of a model whose folder is unknown is left alone.
 ///
-/// Error{io} when files cannot be written, or `external_file` is there already with other data.
-/// Error{not_supported} for 2 GB and more in the model's file. Error{invalid_argument} for an `external_file`
-/// that is no plain name. Error{invalid_model} for data that is to be moved, and is refused.
+/// Error{io} when files cannot be written, or `external_file` exists with other data. Error{not_supported}
+/// for 2 GB and more in the model's file. Error{invalid_argument} for an `external_file` that is not a plain
+/// name. Error{invalid_model} for data that would have to move, but is invalid.
 void save(const Model& model, const std::filesystem::path& file, const SaveOptions& options = {});
 
 struct ExportOptions {
   const Registry* registry = nullptr;   ///< as LoadOptions::registry
   std::optional<int> opset{};           ///< of ai.onnx; default: the newest
-  std::optional<int64_t> ir_version{};  ///< 3 or later; default: of the ONNX release that brought the opset
+  std::optional<int64_t> ir_version{};  ///< 3 or later; default: of the first ONNX release with the opset
 };
 
-/// The model that runs as the graph does: to_model(graph, {.opset = 17}).
+/// A model equivalent to the graph: to_model(graph, {.opset = 17}).
 ///
-/// Inputs and outputs keep names, types and extents; other values keep names that are theirs alone and get
-/// new ones where they have none. Nodes and constants on which no output depends are left out. Nodes of old
-/// versions become nodes of the opset. Operators of domains besides ai.onnx, also of a program's own, are
-/// stated as they are; the model imports their domains at the newest version that a node states. Where an
-/// operator cannot be stated so and has a function (`lower`), its nodes take the node's place. An input or
-/// output of a rank that nobody knows is written without extents, which runtimes take, and ONNX's own checker
-/// does not.
+/// Inputs and outputs keep names, types and extents. Other values keep unique names and get new ones where
+/// they have none. Nodes and constants on which no output depends are left out. Nodes of old versions become
+/// nodes of the opset. Operators of domains other than ai.onnx, including a program's own, are written as
+/// they are; the model imports their domains at the newest version that a node states. An operator that
+/// cannot be written so, but has a function (`lower`), is replaced by the function's nodes. An input or
+/// output of unknown rank is written without extents; runtimes accept this, but ONNX's own checker does not.
 ///
-/// Error{not_supported} with the node and the reason where the opset, or the IR version, cannot say what a
-/// node or a value is. Error{invalid_argument} for an opset or IR version that is none, and where an
-/// output has the name of an input that it is not.
+/// Error{not_supported} with the node and the reason where the opset or the IR version cannot express a node
+/// or a value. Error{invalid_argument} for an opset or IR version that does not exist, and where an output
+/// has the name of a different input.
 [[nodiscard]] Model to_model(const Graph& graph, const ExportOptions& options = {});
 /// Writes the model of a graph.
 void save(const Graph& graph, const std::filesystem::path& file, const SaveOptions& options = {});
@@ -151,7 +151,7 @@ void save(const Graph& graph, const std::filesystem::path& file, const SaveOptio
 // --- checking ---
 
 enum class Severity : uint8_t {
-  warning,  ///< allowed, but no careful writer's work
+  warning,  ///< allowed, but not good style
   error
 };
 
@@ -159,7 +159,7 @@ enum class Severity : uint8_t {
 struct Diagnostic {
   Severity severity = Severity::error;
   std::string graph;      ///< "main/'if1' (If).then_branch", "function local.f"; "" for the model itself
-  std::string node;       ///< "'n' (Add)", or "3 (Add)" by number where it has no name; "" outside of nodes
+  std::string node;       ///< "'n' (Add)", or "3 (Add)" by number if it has no name; "" outside nodes
   std::string_view rule;  ///< a short name: "ssa", "arity", "tensor-data", …
   std::string message;
 };
@@ -168,87 +168,86 @@ struct Diagnostic {
 [[nodiscard]] bool has_errors(std::span<const Diagnostic> diagnostics);
 
 struct CheckOptions {
-  /// As LoadOptions::registry: nodes of all its domains are checked against the operators that it has.
+  /// See LoadOptions::registry. Nodes of all its domains are checked against its operators.
   const Registry* registry = nullptr;
-  /// Also shape inference, as ONNX's strict mode with checked types, where nothing else is wrong.
+  /// Also run shape inference, as in ONNX's strict mode with checked types, if nothing else is wrong.
   bool full = false;
-  /// Functions may import other versions of an operator than the model does.
+  /// Functions may import operator versions that differ from the model's.
   bool skip_opset_compatibility = false;
-  /// Unknown operators are errors in all domains, not in ONNX's and the registry's alone.
+  /// Unknown operators are errors in all domains, not only in ONNX's and the registry's.
   bool custom_domains = false;
-  /// Also warnings about rules that hardly any model keeps: names are C identifiers, nodes' names are unique,
-  /// a model has a domain.
+  /// Also warn about rules that hardly any model follows: names are C identifiers, nodes' names are unique, a
+  /// model has a domain.
   bool pedantic = false;
-  /// Where external data lies: it must be there. Empty: only what the model says of it is looked at.
+  /// The folder that must contain the external data. Empty: only the model's references to it are checked.
   std::filesystem::path folder{};
   std::filesystem::path trusted_root{};  ///< as LoadOptions::trusted_root
-  /// More than these are counted, not kept.
+  /// Further diagnostics are counted, but not kept.
   int max_diagnostics = 1000;
 };
 
 /// All breaches of ONNX's rules for its format and its operators, in the order of the model. External data
-/// has to be there if the model has a folder. The time is in proportion to the model's size.
+/// must exist if the model has a folder. Takes time linear in the model's size.
 [[nodiscard]] std::vector<Diagnostic> check(const Model& model, const CheckOptions& options = {});
 
 // --- rewriting ---
 
 struct InferOptions {
   const Registry* registry = nullptr;  ///< as LoadOptions::registry
-  bool strict = false;                 ///< errors, instead of nodes that tell nothing
-  bool check_types = false;            ///< also operands of types that the operator does not take are errors
-  int64_t max_nodes = 1'000'000;       ///< bounds nodes, where functions and bodies count once for each use
+  bool strict = false;                 ///< errors, instead of nodes with unknown results
+  bool check_types = false;            ///< operands of types that an operator does not take are errors, too
+  int64_t max_nodes = 1'000'000;       ///< bounds the nodes; functions and bodies count once per use
 };
 
-/// Writes the types and extents of all values that operators' rules can tell into the model: of graph outputs
-/// and body inputs where they are declared, of all others as value infos. Nodes of unknown operators tell
-/// nothing.
+/// Writes all types and extents that operators' rules can infer into the model: for graph outputs and body
+/// inputs in their declarations, for all other values as value infos. Nothing is inferred from unknown
+/// operators.
 ///
 /// Error{invalid_model} when, with `strict`, a rule forbids a node's operands or contradicts what the model
-/// declares. Operands that only runs cannot take (Infer::for_runs) are no error, as they are none of ONNX's
-/// inference. Error{invalid_model}, strict or not, for functions that multiply beyond max_nodes or 1 GiB.
+/// declares. Operands that only runs refuse (Infer::for_runs) are not errors, because ONNX's inference
+/// accepts them. Error{invalid_model}, strict or not, for functions that multiply beyond max_nodes or 1 GiB.
 void infer_shapes(Model& model, InferOptions options = {});
 
-/// Rewrites a model so that it means the same at another operator set of ai.onnx, in steps of one set.
-/// Bodies, functions and training graphs go along; other domains keep the sets that are imported. Constants
-/// that become attributes are left out where nothing else reads them, together with the input of their name.
-/// Outputs of unknown rank get what inference tells of them. Where the conversion of a function needs types,
-/// all its calls have to agree on them; inlining converts each call for itself. Where a function that
-/// nothing calls cannot be converted, all functions that nothing calls are removed.
+/// Rewrites a model to an equivalent one at another operator set of ai.onnx, one version at a time. Bodies,
+/// functions and training graphs are converted too; other domains keep their imported versions. Constants
+/// that become attributes are removed if they have no other readers, together with the input of the same
+/// name. Outputs of unknown rank get their inferred types. If the conversion of a function needs types, all
+/// its calls must agree on them; inlining converts each call separately. If an uncalled function cannot be
+/// converted, all uncalled functions are removed.
 ///
 /// Error{invalid_model} for models that break ONNX's rules, Error{not_supported} with the operator and the
-/// reason where the other set cannot say what a node means. The model is then as it was. `registry`: as
+/// reason where the other set cannot express a node. The model is unchanged on errors. `registry`: see
 /// LoadOptions::registry.
 void convert_opset(Model& model, int opset, const Registry* registry = nullptr);
 
-/// Makes a model one of another IR version. Before IR 4, initializers that are no inputs become nodes.
-/// Error{not_supported} with the first part of the model that the version has not; the model is then as it
-/// was.
+/// Converts a model to another IR version. Before IR 4, initializers that are not inputs become nodes.
+/// Error{not_supported} with the first part of the model that the version lacks; the model is then unchanged.
 void convert_ir_version(Model& model, int64_t ir_version);
 
 struct SimplifyOptions {
   const Registry* registry = nullptr;  ///< as LoadOptions::registry
-  /// The largest constant, in bytes, that a node becomes. Nodes that make constants smaller become constants
-  /// of any size.
+  /// The largest constant, in bytes, that may replace a node. A node that makes its constants smaller is
+  /// replaced whatever the size.
   int64_t max_bytes = 1 << 20;
-  /// Error{limit} after this time. The clock is read before each node, so that an operator which has begun is
-  /// finished. The model then means the same, and has some of its bodies simplified.
+  /// Error{limit} after this time. The clock is read before each node, so an operator that has begun is
+  /// finished. The model is then equivalent, with some of its bodies simplified.
   std::chrono::steady_clock::duration time_limit = std::chrono::steady_clock::duration::max();
 };
 
-/// Replaces nodes of the registry's operators by constants where all that they read is constant, or where
-/// inference tells their results (the extents of a tensor, and arithmetic on them), and removes nodes,
-/// initializers and value infos on which no output depends. The model stays at its opset and IR version;
-/// interface, names, metadata and functions stay too. Initializers that are inputs are values that runs may
-/// replace, and no constants. Nodes that draw random numbers, run bodies or call functions stay; bodies are
+/// Replaces nodes of the registry's operators by constants if all their operands are constant, or if
+/// inference determines their results (a tensor's extents, and arithmetic on them). Removes nodes,
+/// initializers and value infos on which no output depends. The model keeps its opset, IR version, interface,
+/// names, metadata and functions. Initializers that are inputs do not count as constants, because runs may
+/// replace their values. Nodes that draw random numbers, run bodies or call functions stay; bodies are
 /// simplified.
 ///
 ///     simplify(model);
 ///
-/// Extents are taken as the inputs declare them. An input's unknown extents can be set first
-/// (Model::set_extents). Error{invalid_model} where the opsets that the model imports are none.
+/// Inputs are assumed to have their declared extents. Unknown extents of an input can be set first
+/// (Model::set_extents). Error{invalid_model} where the model imports opsets that do not exist.
 void simplify(Model& model, const SimplifyOptions& options = {});
 
-/// Functions of all overloads of a name, or an operator.
+/// A function with all its overloads, or an operator.
 struct FunctionName {
   std::string domain, name;
 };
@@ -257,92 +256,92 @@ struct InlineOptions {
   const Registry* registry =
       nullptr;  ///< as LoadOptions::registry, for inference and for operators' functions
   std::optional<std::vector<FunctionName>> only{};  ///< absent: all functions
-  std::vector<FunctionName> except{};               ///< these are kept, with the calls of them
-  /// Also nodes of operators that functions define are replaced, where such a function is known: ONNX's
-  /// (loader/function/function_body.hpp), and the `lower` of others. `only` and `except` hold for them as
-  /// well.
+  std::vector<FunctionName> except{};               ///< these are kept, with their calls
+  /// Also replace nodes of operators with a known function: ONNX's (loader/function/function_body.hpp), and
+  /// the `lower` of others. `only` and `except` apply to them as well.
   bool schema_functions = false;
-  /// The nodes of a function whose operators mean something else at its caller's opset of ai.onnx are
-  /// converted to that opset, as by convert_opset. False: such a function cannot be inlined.
+  /// Nodes of a function whose operators have another meaning at the caller's opset of ai.onnx are converted
+  /// to that opset, as by convert_opset. False: such a function cannot be inlined.
   bool convert_opsets = true;
-  /// A function that cannot be inlined, because its operators mean something else at the caller's opsets, is
-  /// kept, and no error.
+  /// Keep a function that cannot be inlined because its operators have another meaning at the caller's
+  /// opsets, instead of raising an error.
   bool keep_incompatible = false;
-  int64_t max_nodes = 1'000'000;  ///< bounds the nodes that calls become, and the calls
+  int64_t max_nodes = 1'000'000;  ///< bounds the calls, and the nodes that replace them
   int64_t max_bytes = 128 << 20;  ///< bounds the size of these nodes
 };
 
-/// Replaces calls of the model's functions, in graphs, bodies and functions that stay, by the functions'
-/// nodes. Functions that nothing calls any more are removed if they were to be inlined. Values and nodes of a
-/// function get names that the caller has not; its value infos come along. A domain that only the function
-/// imports is imported by the caller.
+/// Replaces calls of the model's functions, in graphs, bodies and functions that stay, with the functions'
+/// nodes. Functions that were to be inlined are removed once they have no calls. A function's values and
+/// nodes get names that are unused in the caller; its value infos are copied too. The caller imports domains
+/// that only the function imported.
 ///
 ///     inline_functions(model, {.only = {{{"local", "square"}}}});
 ///     inline_functions(model, {.only = {{{"", "Softmax"}}}, .schema_functions = true});
 ///
-/// Operators' functions come last, in the place of nodes of all graphs and of functions that stay. What they
-/// need to know of types is inferred.
+/// Operators' functions are expanded last, in all graphs and in functions that stay. The types that they need
+/// are inferred.
 ///
 /// Error{invalid_model}: functions that call themselves, and calls, attributes or names that fit no function.
-/// Error{not_supported}: a function whose operators are others at the opsets of its caller, and cannot be
-/// converted; calls that multiply beyond the bounds. The model is then as it was.
+/// Error{not_supported}: a function whose operators have another meaning at its caller's opsets and cannot be
+/// converted; calls that multiply beyond the bounds. The model is unchanged on errors.
 void inline_functions(Model& model, const InlineOptions& options = {});
 
-/// Puts a prefix before the names of all values, nodes and functions, in bodies too. Symbols of extents stay.
+/// Adds a prefix to the names of all values, nodes and functions, in bodies too. Symbols of extents stay.
 /// Error{not_supported} for models with training information.
 void add_prefix(Model& model, const std::string& prefix);
 
 struct MergeOptions {
-  /// Outputs of the first model, and the inputs of the second that they become. Each input once.
+  /// Pairs of an output of the first model and the input of the second that it feeds. Each input at most
+  /// once.
   std::vector<std::pair<std::string, std::string>> connect{};
-  /// Put before all names of a model, but not in `connect`.
+  /// Added to all names of a model, but not to names in `connect`.
   std::string prefix_a{}, prefix_b{};
 };
 
-/// One model of two, with the inputs and outputs of both that are not connected. A symbol of an extent that
-/// both have is one symbol of the result. Where the second has external data in another folder, the
-/// data of both are brought into the message, and the result has no folder.
+/// Merges two models; the unconnected inputs and outputs of both remain. Extent symbols of the same name
+/// become one. If the second has external data in another folder, the data of both are copied into the
+/// message, and the result has no folder.
 ///
 ///     merge(encoder, decoder, {.connect = {{"features", "input"}}, .prefix_b = "decoder/"});
 ///
 /// Error{invalid_argument}: models whose IR versions, opsets or metadata differ, names or functions that both
-/// have, and connections of names that are not there, or of types and extents that contradict each other.
+/// have, and connections of names that do not exist, or of contradictory types and extents.
 /// Error{not_supported} for models with training information.
 [[nodiscard]] Model merge(const Model& a, const Model& b, const MergeOptions& options = {});
 
-/// The part of a main graph that makes the outputs of the inputs, any values by name, in the order given;
-/// with the initializers and functions in use. Types that the model does not state are inferred. Initializers
-/// with an input stay its default values if the input is named, else constants.
+/// The part of a main graph that computes `outputs` from `inputs`, with the initializers and functions that
+/// it uses. Both may name any values, and keep their order. Types that the model does not state are inferred.
+/// Initializers of inputs remain default values if the input is listed, otherwise they become constants.
 ///
-/// Error{invalid_argument}: names that are there twice or are no values, values whose types are not known,
-/// and outputs that need other inputs. `registry`: as LoadOptions::registry.
+/// Error{invalid_argument}: names that are repeated or unknown, values of unknown type, and outputs that need
+/// other inputs. `registry`: see LoadOptions::registry.
 [[nodiscard]] Model extract(const Model& model, const std::vector<std::string>& inputs,
                             const std::vector<std::string>& outputs, const Registry* registry = nullptr);
 
-/// What differs in the structure of two models. A line for each difference, the place first, in the order of
-/// the first model; none for equal models:
+/// The structural differences of two models, one line each, starting with the place, in the order of the
+/// first model; empty for equal models:
 ///
 ///     main, node 'c' (Conv), attribute 'group': 1, and 2
 ///     main, initializer 'w': only in the first
 ///
-/// Nodes are the same node where their first outputs have the same name. The order of initializers, value
-/// infos, attributes, imports, functions and metadata tells nothing. Tensors are compared as they are stored,
-/// external data by its place. After `most` lines the rest is left out.
+/// Nodes are matched by the name of their first output. The order of initializers, value infos, attributes,
+/// imports, functions and metadata is ignored. Tensors are compared as stored, external data by its location.
+/// At most `most` lines are returned.
 [[nodiscard]] std::vector<std::string> differences(const Model& a, const Model& b, int most = 1000);
 
 // --- drawing ---
 
-/// The model in graphviz's language: a cluster for each body and function, a box for each node with its
-/// constants and attributes, and edges with the types that the model states for their values. Call
-/// infer_shapes before for the types of all values. `dot -Tsvg` draws it.
+/// The model in Graphviz's language: a cluster for each body and function, a box for each node with its
+/// constants and attributes, and edges labelled with the types that the model states. Call infer_shapes first
+/// to label all edges. `dot -Tsvg` draws it.
 ///
 ///     infer_shapes(model);
 ///     std::ofstream("model.dot") << dot(model);
 [[nodiscard]] std::string dot(const Model& model);
-/// The model as one page of HTML that needs nothing else: a drawing with nodes folded by the scopes in
-/// their names ("/layer1/conv/Conv"), bodies and functions to open, search, and tables that can be read
-/// without scripts. Whatever names hold is shown as text and never acts; the page's policy allows no script
-/// but its own, and no request.
+/// The model as one self-contained HTML page: a drawing with nodes folded by the scopes in their names
+/// ("/layer1/conv/Conv"), expandable bodies and functions, search, and tables that work without scripts.
+/// Names are always shown as text and never executed; the page's policy allows only its own script, and no
+/// requests.
 [[nodiscard]] std::string html(const Model& model);
 
 }  // namespace tenon::TENON_ABI

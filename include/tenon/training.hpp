@@ -1,23 +1,24 @@
-// Training: models that train as their training information says. Link //loader.
+// Training of models as their training information states it. Link //loader.
 #pragma once
 
 #include "tenon/model.hpp"
 
 namespace tenon::TENON_ABI {
 
-/// Initializers, and the outputs of a graph that they get the values of: {{"w", "w_new"}, {"t", "t_new"}}.
+/// Pairs of an initializer and the output of a graph whose value it receives: {{"w", "w_new"}, {"t",
+/// "t_new"}}.
 using Bindings = std::vector<std::pair<std::string, std::string>>;
 
-/// A stage of training, to be added to a model. Texts are graphs in ONNX's textual syntax; no text is an
-/// empty graph.
+/// A stage of training, to be added to a model. Texts are graphs in ONNX's textual syntax; an empty text is
+/// an empty graph.
 struct TrainingStage {
-  /// One step. Its nodes stand behind the model's own, whose values they read by name: inputs, loss,
-  /// Gradient, optimizer, and the new values as outputs.
+  /// One step: inputs, loss, Gradient, optimizer, and the new values as outputs. Its nodes follow the model's
+  /// own and read their values by name.
   std::string_view algorithm{};
-  Bindings update{};                                          ///< what outputs of a step update
+  Bindings update{};                                          ///< variables that a step updates
   std::string_view initialization{};                          ///< a graph without inputs
-  Bindings initialize{};                                      ///< what its outputs initialize
-  std::vector<std::pair<std::string, Value>> initializers{};  ///< of the algorithm, besides the text's
+  Bindings initialize{};                                      ///< variables that it initializes
+  std::vector<std::pair<std::string, Value>> initializers{};  ///< of the algorithm, in addition to the text's
 };
 
 /// Adds a stage to the model's training information.
@@ -32,13 +33,13 @@ struct TrainingStage {
 ///           w_new = Sub (w, change)
 ///         })", .update = {{"w", "w_new"}}});
 ///
-/// Error{invalid_model} with the line and the column for text that is no graph.
+/// Error{invalid_model} with the line and the column for text that is not a graph.
 void add_training(Model& model, const TrainingStage& stage);
 
-/// A model in training. Its variables are the initializers, of the main graph and of the algorithms, that
-/// bindings name; they start with the values that the model has. Several stages may update a variable of the
-/// main graph, although the format gives each to one stage and `check` reports it: the order of steps tells
-/// what happens.
+/// A model in training. Its variables are the initializers of the main graph and of the algorithms that
+/// bindings name; they start with the model's values. Several stages may update the same variable of the main
+/// graph, in the order of the steps, although the format assigns each variable to one stage and `check`
+/// reports it.
 ///
 ///     Training training(model);
 ///     training.initialize();
@@ -48,43 +49,43 @@ void add_training(Model& model, const TrainingStage& stage);
 /// Belongs to one thread at a time.
 class Training {
  public:
-  /// Makes all stages ready to run. Nothing is kept of the model. Passes that `session` does not name are
-  /// standard_passes(); its source is not used.
+  /// Prepares all stages. The model is not kept. If `session` does not set passes, standard_passes() apply;
+  /// its source is not used.
   ///
-  /// Error{invalid_model} for bindings that name no initializer or no output, for two of one
-  /// initializer, or of two algorithms' initializers of one name; {invalid_type, invalid_shape} for bindings
-  /// of a value that does not fit; {invalid_model, not_supported} for graphs that cannot run; {limit} for
-  /// stages that take more than `load` allows, each with the main graph. The place is the stage's.
+  /// Error{invalid_model} for bindings that name no initializer or no output, for two bindings of one
+  /// initializer, or of initializers of the same name in two algorithms; {invalid_type, invalid_shape} for
+  /// bindings of a value that does not fit; {invalid_model, not_supported} for graphs that cannot run;
+  /// {limit} for stages that, each with the main graph, exceed the bounds of `load`. where() names the stage.
   explicit Training(const Model& model, const SessionOptions& session = {}, const LoadOptions& load = {});
   Training(Training&&) noexcept;
   Training& operator=(Training&&) noexcept;
   ~Training();
 
-  /// The number of stages, which are the model's TrainingInfoProtos in their order.
+  /// The number of stages: the model's TrainingInfoProtos, in order.
   [[nodiscard]] std::size_t stages() const;
-  /// What a step of a stage runs: the main graph and the algorithm behind it. Variables are inputs.
+  /// The graph that a step of a stage runs: the main graph followed by the algorithm. Variables are inputs.
   [[nodiscard]] const Graph& graph(std::size_t stage) const;
 
-  /// Gives all variables the values that the model had, and then what the initializations of all stages give
-  /// them, in order. The bounds of `options` hold for each. Errors as from step().
+  /// Resets all variables to the model's values, then runs the initializations of all stages in order. The
+  /// bounds of `options` apply to each. Errors as from step().
   void initialize(const RunOptions& options = {});
-  /// Runs a stage's algorithm, and gives its variables their new values, all at once when it has run. `feeds`
-  /// are inputs of the main graph and of the algorithm; variables that are inputs too may be among them, for
-  /// this step. Returns the algorithm's outputs, or the values of main graph and algorithm that
-  /// options.outputs names, and with them the new values of variables.
+  /// Runs a stage's algorithm, then updates all its variables at once. `feeds` are inputs of the main graph
+  /// and of the algorithm, and may override variables that are also inputs for this step. Returns the
+  /// algorithm's outputs, or the values of main graph and algorithm that options.outputs names, together with
+  /// the new values of variables.
   ///
   /// Errors of Session::run, and Error{invalid_type, invalid_shape} for new values that do not fit; the
-  /// variables are then as they were.
+  /// variables are then unchanged.
   Outputs step(const Feeds& feeds, std::size_t stage = 0, const RunOptions& options = {});
 
-  /// The variables' names: of the main graph, then of each algorithm.
+  /// The names of the variables of the main graph, then of each algorithm.
   [[nodiscard]] std::vector<std::string> variables() const;
-  /// The value that a variable has now. Error{invalid_argument} when there is none of the name.
+  /// The current value of a variable. Error{invalid_argument} if the name is unknown.
   [[nodiscard]] const Value& operator[](std::string_view variable) const;
   /// Gives a variable a value of its type and extents. Error{invalid_argument, invalid_type, invalid_shape}.
   void assign(std::string_view variable, Value value);
-  /// Writes the variables into the initializers of the model that the training was made of.
-  /// Error{invalid_argument} when one of them is not there.
+  /// Writes the variables to the initializers of `model`, from which the training was made.
+  /// Error{invalid_argument} if one of them is missing.
   void store(Model& model) const;
 
  private:

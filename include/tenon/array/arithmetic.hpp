@@ -1,12 +1,12 @@
-// Arithmetic, comparisons, logic and functions of elements on tensors: ONNX's operators by C++'s names.
+// Elementwise arithmetic, comparisons, logic and functions of tensors: ONNX's operators under C++ names.
 //
 //     Tensor<float, Shape<2, 3>> y = x * w + b;       one loop; broadcasts as ONNX does
 //     auto e = where(x < 0.5f, -x, sqrt(x));          an Expression, not computed yet: see expression.hpp
 //     x += eval(e);                                   into x's memory
 //
-// Types and extents are the operators': `x + i` of floats and integers does not compile, nor do static
-// extents that do not broadcast; results have the same bits as op::Add{}(x, y) (which NaN comes of two is
-// left open). A number takes the element type of the tensor beside it.
+// The operators' rules for types and extents apply: `x + i` of floats and integers does not compile, nor do
+// static extents that do not broadcast. Results have the same bits as op::Add{}(x, y), except that the NaN
+// which results from two NaNs is unspecified. A number takes the element type of the tensor operand.
 #pragma once
 
 #include "tenon/array/expression.hpp"
@@ -76,7 +76,8 @@ inline constexpr auto function_of<op::Min> = kernels::BinaryOp::min;
 template <>
 inline constexpr auto function_of<op::Max> = kernels::BinaryOp::max;
 
-/// The operator that Object is, attributes and all, as a type without state: so chains take operators.
+/// The operator Object, including its attributes, as a stateless type: the form in which chains take
+/// operators.
 template <auto Object>
 struct Fixed {
   using Op = std::remove_cv_t<decltype(Object)>;
@@ -101,7 +102,7 @@ auto logic_or_bits(A&& a, B&& b) {
   return chain<LogicOrBits<First, Logic, Bits>>(std::forward<A>(a), std::forward<B>(b));
 }
 
-/// e, whose extents are v's, into v's memory.
+/// Writes e, which has v's extents, to v's memory.
 template <class E, class T, class S>
 void write_over(const E& e, const TensorView<T, S>& v, std::string_view name) {
   static_assert(std::is_same_v<typename E::value_type, T>,
@@ -115,7 +116,7 @@ void write_over(const E& e, const TensorView<T, S>& v, std::string_view name) {
   e.write(v.data());
 }
 
-/// What can be written in place: tensors that live on, views of elements that are not const.
+/// Targets for writing in place: lvalue tensors, and views of non-const elements.
 template <class T, class S>
 TensorView<T, S> target(Tensor<T, S>& t) {
   return t.view();
@@ -145,7 +146,7 @@ template <Array A>
 auto operator-(A&& x) {
   return array_detail::chain<op::Neg>(std::forward<A>(x));
 }
-/// ~x: of bools op::Not, of integers op::BitwiseNot. `!x` asks whether a view is absent.
+/// ~x: op::Not for bools, op::BitwiseNot for integers. `!x` tests whether a view is absent.
 template <Array A>
 auto operator~(A&& x) {
   return array_detail::chain<array_detail::LogicOrBits<A, op::Not, op::BitwiseNot>>(std::forward<A>(x));
@@ -168,20 +169,20 @@ template <class A, class B>
 auto operator*(A&& x, B&& y) {
   return array_detail::chain<op::Mul>(std::forward<A>(x), std::forward<B>(y));
 }
-/// x / y: op::Div. Error{invalid_argument} when an integer is divided by zero.
+/// x / y: op::Div. Error{invalid_argument} if an integer is divided by zero.
 template <class A, class B>
   requires array_detail::Operands<A, B>
 auto operator/(A&& x, B&& y) {
   return array_detail::chain<op::Div>(std::forward<A>(x), std::forward<B>(y));
 }
-/// x % y with the sign of x, as C++'s and std::fmod: op::Mod{.fmod = 1}. Error{invalid_argument} when an
-/// integer is divided by zero. op::Mod{}(x, y) has the sign of y, as Python's.
+/// x % y with the sign of x, as in C++ and std::fmod: op::Mod{.fmod = 1}. Error{invalid_argument} if an
+/// integer is divided by zero. op::Mod{}(x, y) has the sign of y, as in Python.
 template <class A, class B>
   requires array_detail::Operands<A, B>
 auto operator%(A&& x, B&& y) {
   return array_detail::chain<array_detail::Remainder>(std::forward<A>(x), std::forward<B>(y));
 }
-/// x << y and x >> y of unsigned integers, 0 where y is x's width in bits or more: op::BitShift.
+/// x << y and x >> y of unsigned integers, 0 where y is at least x's width in bits: op::BitShift.
 template <class A, class B>
   requires array_detail::Operands<A, B>
 auto operator<<(A&& x, B&& y) {
@@ -192,7 +193,7 @@ template <class A, class B>
 auto operator>>(A&& x, B&& y) {
   return array_detail::chain<array_detail::ShiftRight>(std::forward<A>(x), std::forward<B>(y));
 }
-/// Comparisons give bools, element by element: op::Equal, op::Less, … NaN is unequal to all.
+/// Comparisons give bools, element by element: op::Equal, op::Less, … NaN is unequal to everything.
 template <class A, class B>
   requires array_detail::Operands<A, B>
 auto operator==(A&& x, B&& y) {
@@ -223,7 +224,7 @@ template <class A, class B>
 auto operator>=(A&& x, B&& y) {
   return array_detail::chain<op::GreaterOrEqual>(std::forward<A>(x), std::forward<B>(y));
 }
-/// Of bools op::And, op::Or, op::Xor; of integers op::BitwiseAnd, …
+/// op::And, op::Or, op::Xor for bools; op::BitwiseAnd, … for integers.
 template <class A, class B>
   requires array_detail::Operands<A, B>
 auto operator&(A&& x, B&& y) {
@@ -240,8 +241,9 @@ auto operator^(A&& x, B&& y) {
   return array_detail::logic_or_bits<op::Xor, op::BitwiseXor>(std::forward<A>(x), std::forward<B>(y));
 }
 
-/// x += y computes x + y into x's memory. Error{invalid_shape} where the result has not x's extents, which
-/// stay. After an Error{invalid_argument} for a division by zero, elements of x are old or new.
+/// x += y computes x + y into x's memory. Error{invalid_shape} if the result's extents differ from x's, which
+/// are fixed. After an Error{invalid_argument} for a division by zero, each element of x is either old or
+/// new.
 template <array_detail::Writable X, class Y>
   requires array_detail::Operands<X, Y>
 X operator+=(X&& x, Y&& y) {
@@ -298,8 +300,8 @@ X operator^=(X&& x, Y&& y) {
 // --------------------------------------------------------------------------------------------------
 // functions
 
-/// exp(x), log(x), …: the operators of these names (op::Exp, op::Log, …), element by element, in one loop
-/// with those around them. sqrt(x * x + 1.0f)
+/// exp(x), log(x), …: the operators of these names (op::Exp, op::Log, …), element by element, fused into one
+/// loop with adjacent operators. sqrt(x * x + 1.0f)
 template <Array A>
 auto abs(A&& x) {
   return array_detail::chain<op::Abs>(std::forward<A>(x));
@@ -390,7 +392,7 @@ auto tanh(A&& x) {
   return array_detail::chain<op::Tanh>(std::forward<A>(x));
 }
 
-/// x to the power of y in x's type: op::Pow. A number y as 2 or 0.5 is a product or a root.
+/// x to the power of y in x's type: op::Pow. A number y such as 2 or 0.5 becomes a product or a root.
 template <class A, class B>
   requires array_detail::Operands<A, B>
 auto pow(A&& x, B&& y) {

@@ -5,10 +5,10 @@
 //     iris.values       Tensor<double, Shape<dyn, dyn>>: a row a line
 //     save_csv("y.csv", y, {.separator = '\t'});
 //
-// Lines end with \n or \r\n, the last with the file at the latest. Empty lines are passed over. Blanks around
-// a number do not count, nor do quotes, "1.5"; within quotes a quote is written twice, and separators and
-// ends of lines are text. No locale has a say. Floats are written with the digits that read back as the same
-// bits, infinities as inf and -inf, NaN as nan.
+// Lines end with \n or \r\n, which the last line may lack. Empty lines are skipped. Blanks around a number
+// are ignored, and so are quotes, "1.5". Within quotes a quote is doubled, and separators and line ends are
+// text. The locale has no effect. Floats are written with enough digits to read back the same bits,
+// infinities as inf and -inf, NaN as nan.
 #pragma once
 
 #include <charconv>
@@ -21,8 +21,8 @@
 namespace tenon::TENON_ABI {
 
 struct CsvOptions {
-  char separator = ',';  ///< a tab, a semicolon, a bar…: nothing that numbers, quotes or lines are made of
-  bool header = false;   ///< whether the first line has names
+  char separator = ',';  ///< a tab, semicolon, bar…: no character of numbers, quotes or line ends
+  bool header = false;   ///< whether the first line contains names
 };
 
 template <class T>
@@ -54,7 +54,7 @@ class CsvFields {
     column_ = 0;
     return at_ < text_.size();
   }
-  /// The next field of the line, valid until the next call, and whether it is the line's last.
+  /// The next field of the line, valid until the next call. Sets `last` if it is the line's last.
   std::string_view next_field(bool& last) {
     ++column_;
     line_of_field_ = line_;
@@ -84,7 +84,7 @@ class CsvFields {
   }
 
  private:
-  // A \r counts where a \n follows it: alone it is text, which no number has.
+  // A \r ends a line only if a \n follows; alone it is text, which no number contains.
   bool at_line_end() const {
     return text_[at_] == '\n' || (text_[at_] == '\r' && at_ + 1 < text_.size() && text_[at_ + 1] == '\n');
   }
@@ -92,7 +92,7 @@ class CsvFields {
     at_ += text_[at_] == '\r' ? 2 : 1;
     ++line_;
   }
-  // From a quote to the next that is not doubled.
+  // The text from a quote to the next undoubled one.
   std::string_view quoted() {
     const std::size_t first = ++at_;
     bool doubled = false;
@@ -125,7 +125,7 @@ class CsvFields {
   std::string plain_;
 };
 
-/// What a field says, as T; false where it says nothing that T has.
+/// Reads a field as T; false if it has no value of type T.
 template <class T>
 bool read_field(std::string_view field, T& value) {
   if constexpr (std::is_same_v<T, std::string>) {
@@ -150,7 +150,7 @@ bool read_field(std::string_view field, T& value) {
 template <class T>
 void append_field(std::string& text, const T& value, char separator) {
   if constexpr (std::is_same_v<T, std::string>) {
-    // \xEF begins the mark that editors put before a text, which readers drop.
+    // \xEF begins a byte order mark, which readers drop.
     const bool plain = !value.empty() && value[0] != '\xEF' && value.find_first_of("\"\r\n ") == value.npos &&
                        value.find(separator) == value.npos;
     if (plain) {
@@ -164,7 +164,7 @@ void append_field(std::string& text, const T& value, char separator) {
     text += value ? '1' : '0';
   } else if constexpr (std::is_arithmetic_v<T>) {
     char digits[32];
-    // A NaN's sign would be written as well.
+    // Avoids writing a NaN's sign.
     if (value != value) text += "nan";
     else text.append(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
   } else {
@@ -174,17 +174,17 @@ void append_field(std::string& text, const T& value, char separator) {
 
 }  // namespace array_detail
 
-/// The numbers of a text, one row a line; `place` names it in errors. Integers have to be whole and within
-/// T's range; floats are rounded once, and too great ones are infinite. T may be std::string: then fields are
-/// taken as they are. Error{invalid_argument} names the line: a field that is no T, a line of more or fewer
-/// fields than the first, quotes without end. A text without lines has (0, 0), one of names alone (0, N).
+/// The numbers of a text, one row per line; `place` names it in errors. Integers must be whole and within T's
+/// range; floats are rounded once, and overflow to infinity. If T is std::string, fields are taken as they
+/// are. Error{invalid_argument} with the line for a field that is not a T, a line with more or fewer fields
+/// than the first, and unterminated quotes. An empty text gives extents (0, 0), a header alone (0, N).
 template <Element T>
 [[nodiscard]] Csv<T> parse_csv(std::string_view text, const CsvOptions& options = {},
                                std::string_view place = "csv") {
   array_detail::check_separator(options.separator);
   Csv<T> table;
   int64_t rows = 0, columns = -1;
-  // Once over all fields to count them, so that the tensor has its size; then again for their values.
+  // The first pass counts the fields to size the tensor; the second one reads their values.
   array_detail::CsvFields counted(text, options.separator, place);
   for (bool names = options.header; counted.next_line(); names = false) {
     bool last = false;
@@ -217,16 +217,16 @@ template <Element T>
   return table;
 }
 
-/// The numbers of a file. The same errors, which name it, and Error{io}.
+/// The numbers of a file. The same errors, with the file's name, and Error{io}.
 template <Element T>
 [[nodiscard]] Csv<T> load_csv(const std::filesystem::path& file, const CsvOptions& options = {}) {
   const Storage all = array_detail::read_file(file);
   return parse_csv<T>(array_detail::text_of(all), options, file.string());
 }
 
-/// A matrix as text, one line a row; a vector is one column, a scalar one field. The header of `names` is
-/// written where there are any, one for each column. Error{invalid_shape} for more than two axes, for other
-/// numbers of names, and for rows without columns, which no line tells from none.
+/// A matrix as text, one line per row; a vector is one column, a scalar one field. `names`, if any, become
+/// the header, one per column. Error{invalid_shape} for more than two axes, a wrong number of names, and rows
+/// without columns, which text cannot represent.
 template <class T, class S>
 [[nodiscard]] std::string to_csv(const TensorView<T, S>& v, const CsvOptions& options = {},
                                  std::span<const std::string> names = {}) {
@@ -267,7 +267,7 @@ template <Lazy E>
   return to_csv(e.eval(), options, names);
 }
 
-/// Writes a table as a file, over one that is there. Errors of to_csv, and Error{io}.
+/// Writes a table to a file, overwriting an existing one. Errors of to_csv, and Error{io}.
 template <class X>
 void save_csv(const std::filesystem::path& file, const X& x, const CsvOptions& options = {},
               std::span<const std::string> names = {}) {

@@ -1,11 +1,11 @@
 // Tensors as Eigen's matrices and Eigen's matrices as tensors (Eigen 3.4: Debian's libeigen3-dev).
 //
 //     as_eigen(y).noalias() = as_eigen(w) * as_eigen(x);      tensors of one or two axes, not copied
-//     TensorView<double, Shape<dyn, 3>> v = view_of(points);  points: Eigen::Matrix<double, -1, 3,
-//     Eigen::RowMajor> auto t = to_tensor(a.transpose() * a);                  a copy of any expression
+//     TensorView<double, Shape<dyn, 3>> v = view_of(points);  of a Matrix<double, -1, 3, RowMajor>
+//     auto t = to_tensor(a.transpose() * a);                  a copy of any expression
 //
-// Tensors are row-major, Eigen's matrices column-major unless they say otherwise. Static extents stay static.
-// Not a part of <tenon/array.hpp>, which needs no other library.
+// Tensors are row-major, Eigen's matrices column-major by default. Static extents stay static. Not part of
+// <tenon/array.hpp>, which needs no other library.
 #pragma once
 
 #if __has_include(<Eigen/Core>)
@@ -40,7 +40,7 @@ struct EigenShape<Shape<N>> {
 };
 template <int64_t N, int64_t M>
 struct EigenShape<Shape<N, M>> {
-  // Eigen has no row-major columns: where there is one column, both orders are the same.
+  // Eigen has no row-major column vectors; for one column, both orders are the same.
   template <class T>
   using matrix = Eigen::Matrix<T, eigen_extent(N), eigen_extent(M),
                                M == 1 && N != 1 ? Eigen::ColMajor : Eigen::RowMajor>;
@@ -85,16 +85,16 @@ auto view_of_eigen(Pointer data, const D& m) {
   return TensorView<std::remove_pointer_t<Pointer>, ShapeOfEigen<D>>(data, extents_of_eigen(m));
 }
 
-/// Eigen objects whose elements lie in memory: Matrix, Array, Map, Ref, Block of one.
+/// Eigen objects whose elements lie in memory: Matrix, Array, Map, Ref, or a Block of one of these.
 template <class D>
 concept EigenMemory = std::derived_from<D, Eigen::DenseBase<D>> && (D::Flags & Eigen::DirectAccessBit) != 0 &&
                       requires(const D& d) { d.data(); };
 
 }  // namespace array_detail
 
-/// A tensor's elements as an Eigen::Map: a column vector of one axis, a row-major matrix of two, with the
-/// tensor's static extents. The map refers to the tensor; of a const one, or a view of const elements, it may
-/// only be read.
+/// A tensor's elements as an Eigen::Map with the tensor's static extents: a column vector for one axis, a
+/// row-major matrix for two. The map refers to the tensor, and is read-only for a const tensor or a view of
+/// const elements.
 template <EigenElement T, class S>
 [[nodiscard]] auto as_eigen(Tensor<T, S>& t) {
   return array_detail::eigen_map(t.view());
@@ -109,8 +109,8 @@ template <class T, class S>
   return array_detail::eigen_map(v);
 }
 
-/// The elements of a vector or a row-major matrix as a tensor, not copied; they have to outlive the view. A
-/// column-major matrix does not compile; one with gaps between rows is an Error{invalid_shape}.
+/// The elements of a vector or a row-major matrix as a tensor, without a copy; they must outlive the view. A
+/// column-major matrix does not compile; gaps between rows are an Error{invalid_shape}.
 template <array_detail::EigenMemory D>
 [[nodiscard]] auto view_of(D& m) {
   return array_detail::view_of_eigen(m.data(), m);
@@ -120,8 +120,7 @@ template <array_detail::EigenMemory D>
   return array_detail::view_of_eigen(static_cast<const typename D::Scalar*>(m.data()), m);
 }
 
-/// A tensor with the elements of any matrix, vector or expression, row-major whatever the order of the matrix
-/// is.
+/// A tensor with the elements of any matrix, vector or expression, row-major whatever the matrix's order.
 template <class D>
   requires EigenElement<typename D::Scalar>
 [[nodiscard]] auto to_tensor(const Eigen::DenseBase<D>& expression) {

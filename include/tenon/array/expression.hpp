@@ -2,13 +2,13 @@
 // operators.
 //
 // `x * w + b` is an Expression: nothing is computed before it becomes a Tensor, by initialisation,
-// assignment, eval(), or as an argument, of operators too: op::Softmax{}(x * w). `y = x * w + b` writes into
-// y's memory where it can (see Tensor). An expression refers to tensors and views that live on (lvalues), as
-// a TensorView does, and takes over temporaries (`matmul(x, w) + b` owns the product), so that `auto e =
-// x * w + b;` lives as long as x, w and b do. Copies of an expression share what it owns.
+// assignment, eval(), or as an argument, including an operator's: op::Softmax{}(x * w). `y = x * w + b`
+// writes to y's memory if possible (see Tensor). An expression refers to lvalue tensors and views, as a
+// TensorView does, and owns temporaries (`matmul(x, w) + b` owns the product). So `auto e = x * w + b;` is
+// valid as long as x, w and b are. Copies of an expression share what it owns.
 //
-// Extents are checked where an operator is applied, types by the compiler. An operator on
-// an operand that is broadcast is computed for each element of the result: `eval(exp(row)) * x` saves that.
+// Extents are checked when an operator is applied, types by the compiler. An operator on a broadcast operand
+// is computed for each element of the result: `eval(exp(row)) * x` avoids that.
 #pragma once
 
 #include <tuple>
@@ -35,7 +35,7 @@ bool disturbed(const Expression<Op, X...>& e, const To* to, int64_t size) {
   return any;
 }
 
-/// Whether static extents From and To can be the same ones.
+/// Whether static extents From and To can be equal.
 template <class From, class To>
 constexpr bool may_be() {
   if constexpr (From::rank < 0 || To::rank < 0) return true;
@@ -48,8 +48,8 @@ constexpr bool may_be() {
   }
 }
 
-/// t = e, an expression or a slice: see Tensor::operator=. write(to) writes e's elements, and disturbs(to)
-/// says whether it would change elements that are read later.
+/// t = e, an expression or a slice: see Tensor::operator=. write(to) writes e's elements; disturbs(to) tells
+/// whether this would change elements that are read later.
 template <class E, class T, class S>
 void replace(Tensor<T, S>& t, const E& e, auto disturbs, auto write) {
   using From = typename E::shape_type;
@@ -83,7 +83,7 @@ inline void broadcast_with(std::string_view name, Extents& e, std::span<const in
   }
 }
 
-/// Whether an operand is there: a tensor that was moved from is not.
+/// Whether an operand is present: a moved-from tensor is not.
 template <class X>
 bool present(const X& x) {
   if constexpr (requires { x.view(); }) return static_cast<bool>(x.view());
@@ -107,7 +107,7 @@ class Expression {
   using value_type = typename Result::value_type;
   using shape_type = typename Result::shape_type;
 
-  /// Error{invalid_shape} where the operands' extents do not broadcast, or one is absent.
+  /// Error{invalid_shape} if the operands' extents do not broadcast, or one operand is absent.
   explicit Expression(X&&... x) : parts_(std::move(x)...) {
     std::apply(
         [&](const X&... part) {
@@ -124,27 +124,27 @@ class Expression {
   int64_t extent(int axis) const { return extent_at(extents(), axis); }
   int64_t size() const { return size_; }
 
-  /// The elements, in a tensor of their own. (x * w + b).eval()
+  /// The elements as a new tensor. (x * w + b).eval()
   Tensor<value_type, shape_type> eval() const {
     auto t = Tensor<value_type, shape_type>::uninitialized(extents());
     array_detail::run<simd::Native>(*this, t.data());
     return t;
   }
-  /// The only element; Error{invalid_shape} when there is not exactly one. sqrt(sum(x * x)).item()
+  /// The only element; Error{invalid_shape} unless there is exactly one. sqrt(sum(x * x)).item()
   value_type item() const { return eval().item(); }
   template <class To>
     requires(widens<shape_type, To>())
   operator Tensor<value_type, To>() const {
     return eval();
   }
-  /// Writes the elements to memory for as many, which may be an operand's.
+  /// Writes the elements to memory that holds them all and may be an operand's.
   void write(value_type* to) const {
     if (!array_detail::disturbed(*this, to, size_)) return array_detail::run<simd::Native>(*this, to);
     const auto t = eval();
     std::copy(t.begin(), t.end(), to);
   }
-  /// t = these elements, see Tensor::operator=. After an Error{invalid_argument} for a division by zero,
-  /// elements of t are old or new.
+  /// t = these elements, see Tensor::operator=. After an Error{invalid_argument} for a division by zero, each
+  /// element of t is either old or new.
   template <class T, class To>
   void write_to(Tensor<T, To>& t) const {
     array_detail::replace(
@@ -154,7 +154,7 @@ class Expression {
 
   const std::tuple<X...>& parts() const { return parts_; }
 
-  /// One call of Op's kernel on operands and results that are views.
+  /// Calls Op's kernel once on operands and results that are views.
   template <class... V>
   static void compute(auto& results, const V&... v) {
     using Types = decltype([]<int... K>(std::integer_sequence<int, K...>) {
@@ -167,7 +167,7 @@ class Expression {
 
  private:
   void broadcast(const X&... x) {
-    // Mostly one operand has the result's extents, and so have the others that are not single elements.
+    // Usually one operand has the result's extents, and so have all others that are not single elements.
     std::span<const int64_t> e;
     int64_t size = 1;
     const auto choose = [&](std::span<const int64_t> own, int64_t count) {
@@ -193,7 +193,7 @@ class Expression {
   int64_t size_ = Layout<shape_type>::is_static() ? extent_product(Layout<shape_type>().extents()) : 0;
 };
 
-/// The elements of an expression, a slice, a view or a tensor in a tensor of their own. eval(x * w + b)
+/// The elements of an expression, slice, view or tensor as a new tensor. eval(x * w + b)
 template <Lazy E>
 auto eval(const E& e) {
   return e.eval();
@@ -227,7 +227,7 @@ constexpr bool is_negative(auto x) {
   else return false;
 }
 
-/// A number as element type T. Error{invalid_argument} at `place` for an integer that T does not hold.
+/// A number as element type T. Error{invalid_argument} at `place` for an integer that does not fit T.
 template <class T, class N>
 Number<T> number(std::string_view place, N x) {
   static_assert(std::is_same_v<T, bool> == std::is_same_v<N, bool>,
@@ -240,7 +240,7 @@ Number<T> number(std::string_view place, N x) {
   return {static_cast<T>(x)};
 }
 
-/// What an expression of Op holds of an operand: numbers as elements of type T.
+/// An operand as an expression of Op holds it: numbers as elements of type T.
 template <class Op, class T, class A>
 decltype(auto) hold(A&& a) {
   using Clean = std::remove_cvref_t<A>;
@@ -248,7 +248,7 @@ decltype(auto) hold(A&& a) {
   else return number<T>(Op::spec.name, static_cast<Clean>(a));
 }
 
-/// Element types whose operators chain; others are computed at once.
+/// Element types whose operators chain; others are computed immediately.
 template <class T>
 inline constexpr bool chains =
     std::is_arithmetic_v<T> || std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>;
@@ -261,7 +261,7 @@ decltype(auto) as_operand(const X& x) {
   else return op::ready(x);
 }
 
-/// Op of held operands: an Expression where their types chain.
+/// Op of held operands: an Expression if their types chain.
 template <class Op, class... X>
 auto of_held(X&&... x) {
   using Call = op::TypedCall<Op, op::RunTimeAttributes<Op>, 1,

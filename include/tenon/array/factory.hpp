@@ -1,5 +1,5 @@
-// Tensors from nothing: zeros, ones, full, arange, linspace, eye, and lists whose extents the compiler
-// counts.
+// Factories of tensors: zeros, ones, full, arange, linspace, eye, and lists whose extents the compiler
+// deduces.
 //
 //     zeros<float, Shape<2, 3>>()           Tensor<float, Shape<2, 3>>
 //     zeros<float>({rows, 3})               Tensor<float, Shape<dyn, dyn>>
@@ -7,8 +7,8 @@
 //     zeros<float>(x.extents())             Tensor<float>: rank at run time
 //     array<float>({{1, 2}, {3, 4}})        Tensor<float, Shape<2, 2>>
 //
-// Extents that are negative, do not fit the shape or whose product leaves int64 are an Error{invalid_shape}
-// that names the function.
+// Extents that are negative, do not fit the shape, or whose product overflows int64 are an
+// Error{invalid_shape} with the function's name.
 #pragma once
 
 #include <cmath>
@@ -18,7 +18,7 @@
 
 namespace tenon::TENON_ABI {
 
-/// The types that numbers are counted in: integers of whole bytes, double, float, float16 and bfloat16.
+/// The element types of number sequences: integers of whole bytes, double, float, float16 and bfloat16.
 template <class T>
 concept Countable = Element<T> && !std::is_same_v<T, bool> &&
                     (std::is_arithmetic_v<T> || std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>);
@@ -32,7 +32,7 @@ Tensor<T, S> make_full(std::string_view place, std::span<const int64_t> extents,
   return t;
 }
 
-/// The number of k >= 0 with start + k * step before stop; Error{invalid_argument} where it is not finite.
+/// The number of k >= 0 with start + k * step before stop; Error{invalid_argument} if it is infinite.
 template <class T>
 int64_t count_steps(T start, T stop, T step) {
   const auto refuse = [](const char* why) { throw Error(ErrorCode::invalid_argument, "arange", why); };
@@ -101,10 +101,10 @@ template <Element T, class S = AnyShape>
   return array_detail::make_full<T, S>("ones", extents, convert<T>(1.0f));
 }
 
-/// start, start + step, … up to stop, stop excluded: (N). Floats are computed as start + k * step in double
-/// and rounded once, so that errors do not add up. arange(3, 9, 2) gives 3, 5, 7; arange<float>(0, 1, 0.25f).
-/// Error{invalid_argument} for a step of 0, for bounds that are not finite, and for more numbers than int64
-/// counts.
+/// start, start + step, … up to, but excluding, stop: (N). Floats are computed as start + k * step in double
+/// and rounded once, so that errors do not accumulate. arange(3, 9, 2) gives 3, 5, 7; arange<float>(0, 1,
+/// 0.25f). Error{invalid_argument} for a step of 0, for bounds that are not finite, and for counts that
+/// exceed int64.
 template <Countable T>
 [[nodiscard]] Tensor<T, Shape<dyn>> arange(T start, T stop, T step = T(1)) {
   const int64_t count = array_detail::count_steps(start, stop, step);
@@ -118,19 +118,19 @@ template <Countable T>
   }
   return t;
 }
-/// 0, 1, … up to stop, stop excluded. arange(4) gives int32 0, 1, 2, 3.
+/// 0, 1, … up to, but excluding, stop. arange(4) gives int32 0, 1, 2, 3.
 template <Countable T>
 [[nodiscard]] Tensor<T, Shape<dyn>> arange(T stop) {
   return arange(T(0), stop);
 }
-/// Numbers of several types count in the type that C++'s arithmetic gives: arange(0, 1, 0.25) in doubles.
+/// Arguments of mixed types are converted as in C++ arithmetic: arange(0, 1, 0.25) gives doubles.
 template <class Stated = void, Countable A, Countable B, Countable C = A>
   requires(std::is_void_v<Stated> && !(std::is_same_v<A, B> && std::is_same_v<A, C>))
 [[nodiscard]] auto arange(A start, B stop, C step = C(1)) {
   using T = std::common_type_t<A, B, C>;
   return arange<T>(static_cast<T>(start), static_cast<T>(stop), static_cast<T>(step));
 }
-/// The same for an extent that the compiler knows. arange<float, Shape<4>>() gives 0, 1, 2, 3.
+/// The same for a static extent. arange<float, Shape<4>>() gives 0, 1, 2, 3.
 template <Countable T, array_detail::Static S>
   requires(S::rank == 1)
 [[nodiscard]] Tensor<T, S> arange() {
@@ -158,7 +158,7 @@ Tensor<T, S> make_linspace(double first, double last, int64_t count) {
 
 }  // namespace array_detail
 
-/// `count` numbers in equal steps from `first` to `last`, both among them: (count). One number is `first`.
+/// `count` numbers in equal steps from `first` to `last`, both included: (count). One number is `first`.
 /// Steps are computed in double and rounded once. linspace(0, 1, 5) gives 0, 0.25, 0.5, 0.75, 1;
 /// linspace<float>(0, 1, 5) is a Tensor<float, Shape<dyn>>, linspace<float, Shape<5>>(0, 1) a Tensor<float,
 /// Shape<5>>. Error{invalid_argument} for a negative count and for bounds that are not finite.
@@ -188,8 +188,8 @@ Tensor<T, S> make_eye(int64_t rows, int64_t columns, int64_t diagonal) {
 
 }  // namespace array_detail
 
-/// 1 on a diagonal, 0 elsewhere. eye<float>(3), eye<float>(2, 3, 1), eye<float, Shape<3, 3>>(). A diagonal
-/// above 0 lies above the main one.
+/// 1 on a diagonal, 0 elsewhere. eye<float>(3), eye<float>(2, 3, 1), eye<float, Shape<3, 3>>(). A positive
+/// diagonal lies above the main one.
 template <Element T, array_detail::Static S>
   requires(S::rank == 2)
 [[nodiscard]] Tensor<T, S> eye(int64_t diagonal = 0) {

@@ -1,4 +1,4 @@
-// Whole files for the formats of this folder.
+// Reading and writing whole files, for the formats of this folder.
 #pragma once
 
 #include <cerrno>
@@ -22,7 +22,7 @@ using File = std::unique_ptr<std::FILE, CloseFile>;
   throw Error(ErrorCode::io, file.string(), std::strerror(errno));
 }
 
-/// The bytes of a regular file, at a multiple of 64. Error{io} when there is none or it cannot be read.
+/// The bytes of a regular file, aligned to 64. Error{io} if it does not exist or cannot be read.
 inline Storage read_file(const std::filesystem::path& file) {
   std::error_code failed;
   const std::filesystem::file_status status = std::filesystem::status(file, failed);
@@ -43,7 +43,7 @@ inline Storage read_file(const std::filesystem::path& file) {
   return bytes.slice(0, read);
 }
 
-/// Writes parts one behind the other. Error{io}; what was written until then stays.
+/// Writes parts consecutively. Error{io}; what was written so far stays.
 inline void write_file(const std::filesystem::path& file, std::initializer_list<std::string_view> parts) {
   File out(std::fopen(file.c_str(), "wb"));
   if (out == nullptr) file_failed(file);

@@ -5,8 +5,8 @@
 //     auto m = view_of(samples, {n, 4});      TensorView<float, Shape<dyn, dyn>>
 //     auto t = to_tensor(samples);            a copy; of std::move(samples), no copy
 //
-// Elements are ranges already: a Tensor or TensorView has begin, end, data and size, and std::span(x) sees
-// them.
+// The elements already form a range: Tensor and TensorView have begin, end, data and size, and convert with
+// std::span(x).
 #pragma once
 
 #include <compare>
@@ -18,7 +18,7 @@
 
 namespace tenon::TENON_ABI {
 
-/// The parts of a tensor along its first axis, each a view with the axes behind it: a random access range.
+/// The parts of a tensor along its first axis, each a view with the remaining axes: a random access range.
 template <class T, class S>
 class Rows {
   static_assert(S::rank != 0, "a scalar has no rows");
@@ -97,7 +97,7 @@ Rows<T, S> rows(Tensor<T, S>&& t) = delete;  // its elements would be gone
 
 namespace array_detail {
 
-/// Elements in a row in memory that outlives the call: a vector, an array, a span.
+/// Contiguous elements in memory that outlives the call: a vector, an array, a span.
 template <class R>
 concept Memory = std::ranges::contiguous_range<R> && std::ranges::sized_range<R> &&
                  std::ranges::borrowed_range<R> && Element<std::ranges::range_value_t<R>>;
@@ -126,15 +126,15 @@ auto view_as(R&& r, std::span<const int64_t> extents) {
 
 }  // namespace array_detail
 
-/// The elements of a std::vector, std::span, std::array or C array as a tensor of one axis, not copied; they
-/// have to outlive the view. A const vector gives a view of const elements. view_of(v).
+/// The elements of a std::vector, std::span, std::array or C array as a tensor of one axis, without a copy;
+/// they must outlive the view. A const vector gives a view of const elements. view_of(v).
 template <array_detail::Memory R>
 [[nodiscard]] auto view_of(R&& r) {
   const auto size = static_cast<int64_t>(std::ranges::size(r));
   return array_detail::view_as<Shape<array_detail::static_size<R>>>(r, std::span(&size, 1));
 }
-/// The same under extents of as many elements: view_of(v, {2, 3}), view_of(v, x.extents()), and with static
-/// ones view_of<Shape<2, 3>>(v). Error{invalid_shape} where their number is another.
+/// The same with given extents: view_of(v, {2, 3}), view_of(v, x.extents()), and with static ones
+/// view_of<Shape<2, 3>>(v). Error{invalid_shape} if the number of elements differs.
 template <array_detail::Memory R, std::size_t Rank>
 [[nodiscard]] auto view_of(R&& r, const int64_t (&extents)[Rank]) {
   return array_detail::view_as<DynamicShape<Rank>>(r, extents);
@@ -148,9 +148,9 @@ template <array_detail::Static S, array_detail::Memory R>
   return array_detail::view_as<S>(r, S::extents);
 }
 
-/// A tensor with a copy of a range's elements, of one axis or of these extents.
-/// to_tensor(std::list<float>{…}), to_tensor(v, {2, 3}). Error{invalid_shape} where the number of elements is
-/// another.
+/// A tensor with a copy of a range's elements, of one axis or with given extents.
+/// to_tensor(std::list<float>{…}), to_tensor(v, {2, 3}). Error{invalid_shape} if the number of elements
+/// differs.
 template <std::ranges::forward_range R>
   requires Element<std::ranges::range_value_t<R>>
 [[nodiscard]] auto to_tensor(const R& r) {

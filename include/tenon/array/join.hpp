@@ -1,6 +1,6 @@
-// Joining: concat puts tensors one behind the other along an axis, stack along a new one.
+// Joining: concat joins tensors along an axis, stack along a new one.
 //
-// Where the axis is known when compiling, results are typed, and tensors that do not fit do not compile:
+// If the axis is known at compile time, results are typed, and tensors that do not fit do not compile:
 //
 //     concat<0>(a, b)            of (2,3) and (1,3): Tensor<float, Shape<3, 3>>
 //     stack<0>(a, b)             of (2,3) twice: Tensor<float, Shape<2, 2, 3>>
@@ -23,11 +23,11 @@ concept Typed = requires { typename X::shape_type; } && op::Operand<X>::typed;
 /// A Typed, or an expression that is computed when it is joined.
 template <class X>
 concept Joinable = Typed<X> || Lazy<X>;
-/// Tensors in a container, in number known at run time.
+/// A container of tensors, whose number is known at run time.
 template <class R>
 concept TypedRange = std::ranges::forward_range<const R> && Typed<std::ranges::range_value_t<const R>>;
 
-/// To read, with its shape.
+/// A read-only view with the tensor's shape.
 template <class T, class S>
 TensorView<const T, S> part(const Tensor<T, S>& t) {
   return t.view();
@@ -58,7 +58,7 @@ auto with_axis(const TensorView<T, S>& v) {
   }
 }
 
-/// The shape of a join of tensors whose number run time knows: their rank and `More`, or AnyShape.
+/// The shape of a join of a run-time number of tensors: their rank plus `More`, or AnyShape.
 template <class S, std::size_t More>
 struct JoinedShape {
   using type = DynamicShape<static_cast<std::size_t>(S::rank) + More>;
@@ -73,7 +73,7 @@ template <class R, std::size_t More>
 using Joined =
     Tensor<typename PartOf<R>::value_type, typename JoinedShape<typename PartOf<R>::shape_type, More>::type>;
 
-/// The join of views along `axis` of theirs, counted from the front; `place` names errors.
+/// The join of views along `axis`, counted from the front; `place` is named in errors.
 template <class Result, class T>
 Result join(std::string_view place, const std::vector<TensorView<const T>>& parts, int64_t axis) {
   const auto refuse = [&](ErrorCode code, const std::string& why) {
@@ -104,16 +104,15 @@ Result join(std::string_view place, const std::vector<TensorView<const T>>& part
 
 }  // namespace array_detail
 
-/// Tensors that differ at most in their extents on `Axis`, one behind the other along it: op::Concat, with
-/// its element types. concat<-1>(x, y). For an axis or a number of tensors that run time knows,
-/// concat(tensors, axis).
+/// Concatenates tensors whose extents differ at most along `Axis`: op::Concat, with its element types.
+/// concat<-1>(x, y). If the axis or the number of tensors is known only at run time: concat(tensors, axis).
 template <int64_t Axis, array_detail::Joinable First, array_detail::Joinable... Rest>
 [[nodiscard]] auto concat(const First& first, const Rest&... rest) {
   return apply<op::Concat{.axis = Axis}>(first, rest...);
 }
 /// The same for a container of tensors or views. concat(std::vector{x.view(), y.view()}, 0).
-/// Error{invalid_argument} for none, Error{out_of_range} for an axis that they do not have,
-/// Error{invalid_shape} where they do not fit.
+/// Error{invalid_argument} for an empty container, Error{out_of_range} for an axis that the tensors do not
+/// have, Error{invalid_shape} if they do not fit.
 template <array_detail::TypedRange R, std::integral I>
 array_detail::Joined<R, 0> concat(const R& tensors, I axis) {
   using X = array_detail::PartOf<R>;

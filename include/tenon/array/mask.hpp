@@ -6,12 +6,12 @@
 
 namespace tenon::TENON_ABI {
 
-/// The elements of a part of a tensor at which a mask of bools, which broadcasts to the part, holds. It
-/// refers to both, and is assigned to or read where it is made.
+/// The elements of a part of a tensor selected by a mask of bools, which broadcasts to the part. Refers to
+/// both, and is meant to be assigned or read immediately.
 ///
-/// Assigned to, an element becomes the number, or the element of y at the same place, y being broadcast:
-/// x(m) = y is x = where(m, y, x). Read, it is a vector of the elements in row-major order, for which the
-/// mask has the extents of the part: op::Compress.
+/// Assignment of a number, or of y, which is broadcast, replaces the selected elements: x(m) = y is x =
+/// where(m, y, x). Reading gives a vector of the elements in row-major order, and requires a mask with the
+/// part's extents: op::Compress.
 template <class Part, class Mask>
 class MaskedSlice {
  public:
@@ -21,7 +21,7 @@ class MaskedSlice {
   MaskedSlice(const Part& part, Mask&& mask) : part_(part), mask_(std::move(mask)) {}
   MaskedSlice(const MaskedSlice&) = default;
 
-  /// Error{invalid_shape} where the mask or y do not broadcast to the part.
+  /// Error{invalid_shape} if the mask or y does not broadcast to the part.
   template <class Y>
     requires(Array<Y> || array_detail::Scalar<Y>)
   MaskedSlice& operator=(const Y& y) {
@@ -48,7 +48,7 @@ class MaskedSlice {
     return *this = part_ / y;
   }
 
-  /// The elements, in a tensor of their own. Error{invalid_shape} where the mask has other extents.
+  /// The elements as a new tensor. Error{invalid_shape} if the mask has other extents.
   Tensor<value_type, shape_type> eval() const {
     const auto& holds = array_detail::as_operand(mask_);
     if (!std::ranges::equal(holds.extents(), part_.extents()))
@@ -88,7 +88,7 @@ auto masked(const Part& part, M&& mask) {
 
 }  // namespace array_detail
 
-/// The elements of x where a mask holds, see MaskedSlice. slice(x, x < 0.0f) = 0.0f is x(x < 0.0f) = 0.0f.
+/// The elements of x selected by a mask, see MaskedSlice. slice(x, x < 0.0f) = 0.0f is x(x < 0.0f) = 0.0f.
 template <class T, class S, array_detail::MaskArray M>
 auto slice(const TensorView<T, S>& x, M&& mask) {
   return array_detail::masked(slice(x), std::forward<M>(mask));

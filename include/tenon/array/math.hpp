@@ -1,9 +1,9 @@
-// Functions of whole tensors by the names that numerical programmers know: products, reductions, softmax,
-// other extents. Each is an operator of ONNX's, computed at once; operands may be expressions and slices.
+// Functions of whole tensors under their usual names: products, reductions, softmax, changes of extents. Each
+// is an ONNX operator and computed immediately; operands may be expressions and slices.
 //
-// Axes stand in angle brackets where the compiler is to know them, and with them the result's extents, or in
-// braces: sum<1>(x), sum(x, {axis}). Negative ones count from the end. Reduced axes go, unless `keepdims`
-// follows: x - mean<0>(x, keepdims).
+// Axes in angle brackets are known to the compiler, and so are the result's extents: sum<1>(x). Axes in
+// braces are known at run time: sum(x, {axis}). Negative ones count from the end. Reduced axes are removed,
+// unless `keepdims` follows: x - mean<0>(x, keepdims).
 #pragma once
 
 #include "tenon/array/arithmetic.hpp"
@@ -27,7 +27,7 @@ namespace tenon::TENON_ABI {
 
 namespace array_detail {
 
-/// Reduced axes stay, with an extent of 1.
+/// Reduced axes are kept with extent 1.
 struct KeepDims {};
 
 /// A list in braces as an operand.
@@ -36,7 +36,7 @@ TensorView<const int64_t, Shape<static_cast<int64_t>(N)>> list(const int64_t (&v
   return {v, {static_cast<int64_t>(N)}};
 }
 
-/// The reduction Op over the axes K…, or over all axes where no K is given, or over the axes of a list.
+/// The reduction Op over the axes K…, over all axes if no K is given, or over the axes of a list.
 template <class Op, bool Keep, int64_t... K, class A>
 auto reduce(const A& x) {
   constexpr Op known{.keepdims = Keep};
@@ -52,14 +52,14 @@ auto reduce(const A& x, const int64_t (&axes)[N]) {
 
 inline constexpr array_detail::KeepDims keepdims;
 
-/// The product of matrices, vectors and batches of matrices, as numpy's: op::MatMul. (2,3) and (3,4) give
+/// The product of matrices, vectors and batches of matrices, as in numpy: op::MatMul. (2,3) and (3,4) give
 /// (2,4).
 template <Array A, Array B>
 auto matmul(const A& a, const B& b) {
   return op::MatMul{}(a, b);
 }
 
-/// Whether any of the elements, which are bools, is true. any(x < 0); all(x < 0) is slice.hpp's.
+/// Whether any of the bools is true: any(x < 0). all(x < 0) is in slice.hpp.
 template <Array A>
   requires std::is_same_v<array_detail::element_of<A>, bool>
 bool any(const A& x) {
@@ -177,7 +177,7 @@ auto argmin(const A& x, int64_t axis) {
   return op::ArgMin{.axis = axis, .keepdims = 0}(x);
 }
 
-/// exp(x) scaled to the sum 1 along an axis, the last one by default: op::Softmax. softmax<0>(x)
+/// exp(x) scaled to sum 1 along an axis, by default the last: op::Softmax. softmax<0>(x)
 template <int64_t Axis = -1, Array A>
 auto softmax(const A& x) {
   return apply<op::Softmax{.axis = Axis}>(x);
@@ -186,7 +186,7 @@ template <Array A>
 auto softmax(const A& x, int64_t axis) {
   return op::Softmax{.axis = axis}(x);
 }
-/// log(softmax(x)), exact for small ones: op::LogSoftmax.
+/// log(softmax(x)), accurate for small values: op::LogSoftmax.
 template <int64_t Axis = -1, Array A>
 auto log_softmax(const A& x) {
   return apply<op::LogSoftmax{.axis = Axis}>(x);
@@ -196,7 +196,7 @@ auto log_softmax(const A& x, int64_t axis) {
   return op::LogSoftmax{.axis = axis}(x);
 }
 
-/// The elements held between two numbers: op::Clip. clip(x, 0.0f, 1.0f)
+/// The elements limited to the range between two numbers: op::Clip. clip(x, 0.0f, 1.0f)
 template <Array A, array_detail::Scalar N>
 auto clip(const A& x, N low, N high) {
   using T = array_detail::element_of<A>;
@@ -209,7 +209,7 @@ template <Element T, Array A>
 auto cast(const A& x) {
   using From = array_detail::element_of<A>;
   if constexpr (std::is_arithmetic_v<T> && std::is_arithmetic_v<From>) {
-    // The operator is compiled for all pairs of types, which takes seconds.
+    // op::Cast would be compiled for all pairs of types, which takes seconds.
     const auto& from = op::ready(x);
     auto y = Tensor<T, typename array_detail::Source<A>::shape>::uninitialized(from.extents());
     parallel_for(from.size(), 16384, [&](int64_t begin, int64_t end) {
@@ -227,8 +227,8 @@ template <int64_t... Perm, Array A>
 auto transpose(const A& x) {
   return apply<op::Transpose{.perm = {Perm...}}>(x);
 }
-/// The elements under other extents, of which one may be -1: it follows from the others: op::Reshape.
-/// reshape<2, -1>(x), reshape<Shape<2, dyn>>(x), reshape(x, {n, -1}).
+/// The elements with other extents, of which one may be -1 and is inferred: op::Reshape. reshape<2, -1>(x),
+/// reshape<Shape<2, dyn>>(x), reshape(x, {n, -1}).
 template <int64_t... To, Array A>
   requires(sizeof...(To) > 0)
 auto reshape(const A& x) {

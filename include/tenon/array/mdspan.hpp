@@ -1,12 +1,12 @@
 // Tensors as mdspans and mdspans as tensors, without copies.
 //
-//     TensorView<float, Shape<dyn, 3>> v = view_of(m);     m: std::mdspan<float, std::extents<int,
-//     std::dynamic_extent, 3>> auto m = as_mdspan(x);                               where the compiler has
-//     std::mdspan (C++23) auto k = as_mdspan<Kokkos::mdspan<float, Kokkos::dextents<int, 2>>>(x);
+//     TensorView<float, Shape<dyn, 3>> v = view_of(m);     m: mdspan<float, extents<int, dynamic_extent, 3>>
+//     auto m = as_mdspan(x);                               if the compiler has std::mdspan (C++23)
+//     auto k = as_mdspan<Kokkos::mdspan<float, Kokkos::dextents<int, 2>>>(x);
 //
-// view_of takes any type of mdspan's shape (MdspanShaped), std's or another's, in C++20 too. A tensor's
-// elements lie dense and row-major (std::layout_right): other layouts are an Error{invalid_shape} when the
-// program runs.
+// view_of takes any type with mdspan's interface (MdspanShaped), std's or another, also in C++20. A tensor's
+// elements are dense and row-major (std::layout_right): other layouts are an Error{invalid_shape} at run
+// time.
 #pragma once
 
 #include <concepts>
@@ -20,8 +20,8 @@
 
 namespace tenon::TENON_ABI {
 
-/// What an mdspan shows of itself: its rank and static extents, extents and strides in elements, and a plain
-/// pointer to the elements.
+/// The interface of an mdspan: rank and static extents, extents and strides in elements, and a plain pointer
+/// to the elements.
 template <class M>
 concept MdspanShaped =
     Element<std::remove_const_t<typename M::element_type>> && requires(const M& m, std::size_t axis) {
@@ -56,8 +56,8 @@ M make_mdspan(const TensorView<T, S>& v, std::index_sequence<K...>) {
 
 }  // namespace array_detail
 
-/// The elements of an mdspan as a tensor with its static extents; they have to outlive the view.
-/// Error{invalid_shape} where the elements are not dense and row-major.
+/// The elements of an mdspan as a tensor with its static extents; they must outlive the view.
+/// Error{invalid_shape} if the elements are not dense and row-major.
 template <MdspanShaped M>
 [[nodiscard]] auto view_of(const M& m) {
   using S = decltype(array_detail::mdspan_shape<M>(std::make_index_sequence<M::rank()>{}));
@@ -75,8 +75,8 @@ template <MdspanShaped M>
   });
 }
 
-/// A tensor's elements as an mdspan of type M, which has its layout_right and a constructor from a pointer
-/// and the extents. Error{invalid_shape} where the extents do not fit M's.
+/// A tensor's elements as an mdspan of type M, which must have layout_right and a constructor from a pointer
+/// and the extents. Error{invalid_shape} if the extents do not fit M.
 template <MdspanShaped M, class T, class S>
 [[nodiscard]] M as_mdspan(const TensorView<T, S>& v) {
   static_assert(S::rank < 0 || S::rank == static_cast<int>(M::rank()), "the ranks differ");

@@ -5,11 +5,11 @@
 //
 // Versions 1 to 3 of the format, either byte order, C and Fortran order; bool, integers, float16, float,
 // double and complex numbers. Other types of numpy (text, records, objects, long double) and of ONNX
-// (bfloat16, packed ones) are an Error. Bytes behind the last element are left alone, as numpy leaves them:
-// several arrays may follow one another.
+// (bfloat16, packed ones) are an Error. Bytes after the last element are ignored, as in numpy: a file may
+// contain several arrays.
 //
-// Programs with the loader have read_npy and write_npy as well (loader.hpp), which map the file that they
-// read and replace the file that they write only when it is complete.
+// Programs with the loader also have read_npy and write_npy (loader.hpp), which map the file for reading, and
+// replace it only when the new one is complete.
 #pragma once
 
 #include <bit>
@@ -28,7 +28,7 @@ static_assert(std::endian::native == std::endian::little,
               "Tenon's elements have the byte order of x86 and Arm");
 
 struct NpyType {
-  std::string_view name;  // with the byte order that is written
+  std::string_view name;  // with the byte order used for writing
   DType dtype;
 };
 inline constexpr NpyType npy_types[] = {
@@ -37,7 +37,7 @@ inline constexpr NpyType npy_types[] = {
     {"<u8", DType::uint64},    {"<f2", DType::float16},    {"<f4", DType::float32}, {"<f8", DType::float64},
     {"<c8", DType::complex64}, {"<c16", DType::complex128}};
 
-/// Bytes of a number whose order counts: half of a complex one.
+/// Bytes of a scalar for byte order: half of a complex number.
 constexpr int scalar_bytes(DType d) { return is_complex(d) ? bits_of(d) / 16 : bits_of(d) / 8; }
 
 struct NpyHeader {
@@ -153,7 +153,7 @@ class NpyReader {
       if (header_.extents.size() == max_rank) fail(str_cat("more than ", max_rank, " axes"));
       header_.extents.push_back(extent);
       at_ = static_cast<std::size_t>(end - all_.data());
-      take_word("L");  // as Python 2 wrote long integers
+      take_word("L");  // as Python 2 writes long integers
       if (!take(',')) break;
     }
     expect(')');
@@ -189,7 +189,7 @@ void swap_words(std::byte* data, int64_t n) {
   }
 }
 
-/// Elements as they lie in a file become a tensor's: native order of bytes, bools of 0 and 1, rows last.
+/// Converts a file's elements to a tensor's: native byte order, bools of 0 and 1, row-major.
 inline AnyTensor npy_tensor(const NpyHeader& h, Storage elements) {
   auto* const data = elements.as<std::byte>();
   const int each = scalar_bytes(h.dtype);
@@ -201,7 +201,7 @@ inline AnyTensor npy_tensor(const NpyHeader& h, Storage elements) {
   AnyTensor t(h.dtype, h.extents, std::move(elements));
   const int rank = t.rank();
   if (!h.fortran || rank < 2) return t;
-  // The same elements in C order have the extents from last to first.
+  // In C order, the same elements have reversed extents.
   int64_t extents[max_rank], axes[max_rank];
   for (int k = 0; k < rank; ++k) {
     extents[k] = h.extents[rank - 1 - k];
@@ -215,7 +215,7 @@ inline AnyTensor npy_tensor(const NpyHeader& h, Storage elements) {
 
 }  // namespace array_detail
 
-/// numpy's name of an element type: "<f4", "|b1". "" where it has none.
+/// numpy's name of an element type: "<f4", "|b1". "" if it has none.
 constexpr std::string_view npy_type(DType d) {
   for (const array_detail::NpyType& t : array_detail::npy_types)
     if (t.dtype == d) return t.name;
@@ -241,8 +241,8 @@ constexpr std::string_view npy_type(DType d) {
 }
 
 /// The tensor of a .npy file's bytes, copied; `place` names the file in errors. Error{invalid_argument} for
-/// other bytes and for a file that is cut short, Error{not_supported} for element types that tensors lack,
-/// Error{invalid_shape} for extents that overflow; each names the byte.
+/// malformed and for truncated files, Error{not_supported} for element types that tensors lack,
+/// Error{invalid_shape} for extents that overflow; each with the byte.
 [[nodiscard]] inline AnyTensor parse_npy(std::span<const std::byte> file, std::string_view place = "npy") {
   const array_detail::NpyHeader h = array_detail::NpyReader(file, place).read();
   Storage elements = Storage::allocate(static_cast<std::size_t>(h.bytes));
@@ -250,12 +250,12 @@ constexpr std::string_view npy_type(DType d) {
   return array_detail::npy_tensor(h, std::move(elements));
 }
 
-/// A tensor of a file. The same errors, and Error{io}.
+/// The tensor in a file. The same errors, and Error{io}.
 [[nodiscard]] inline AnyTensor load_npy(const std::filesystem::path& file) {
   const Storage all = array_detail::read_file(file);
   const std::span<const std::byte> bytes(all.as<const std::byte>(), all.size_bytes());
   const array_detail::NpyHeader h = array_detail::NpyReader(bytes, file.string()).read();
-  // numpy begins the elements at a multiple of 64: then they stay where they were read.
+  // numpy aligns the elements to 64 bytes: such elements are used in place.
   if (h.data % static_cast<std::size_t>(array_detail::scalar_bytes(h.dtype)) != 0)
     return parse_npy(bytes, file.string());
   return array_detail::npy_tensor(h, all.slice(h.data, static_cast<std::size_t>(h.bytes)));
@@ -272,7 +272,7 @@ template <Element T, class S = AnyShape>
   }
 }
 
-/// The bytes of a .npy file. Error{invalid_type} for types that numpy does not have, and for no tensor.
+/// The bytes of a .npy file. Error{invalid_type} for types that numpy does not have, and for absent tensors.
 [[nodiscard]] inline std::string to_npy(AnyView v) {
   std::string bytes = npy_header(v.dtype(), v.extents());
   if (!v.empty()) bytes.append(static_cast<const char*>(v.data()), static_cast<std::size_t>(v.bytes()));
@@ -287,7 +287,7 @@ template <Lazy E>
   return to_npy(e.eval());
 }
 
-/// Writes a .npy file, over one that is there. Errors of to_npy, and Error{io}. save_npy("x.npy", x).
+/// Writes a .npy file, overwriting an existing one. Errors of to_npy, and Error{io}. save_npy("x.npy", x).
 inline void save_npy(const std::filesystem::path& file, AnyView v) {
   const std::string header =
       array_detail::named(file.string(), [&] { return npy_header(v.dtype(), v.extents()); });

@@ -1,9 +1,9 @@
-// `stream << x` for tensors, views and values: what to_string(x) says (tensor/print.hpp).
+// `stream << x` for tensors, views and values: the text of to_string(x) (tensor/print.hpp).
 //
-// Floats are written with the digits that tell them from their neighbours, unless the stream asks for
-// something else: std::fixed, std::scientific and std::hexfloat write all alike, with the stream's precision,
-// and a precision other than the 6 that streams begin with is the number of significant digits. std::setw is
-// the least width of each number; as usual it holds for one output.
+// Floats are written with just enough digits to be unique, unless the stream requests otherwise: std::fixed,
+// std::scientific and std::hexfloat apply to all numbers, with the stream's precision. A precision other than
+// the default 6 is the number of significant digits. std::setw is the minimum width of each number and, as
+// usual, applies to one output.
 //
 //     std::cout << std::fixed << std::setprecision(2) << x;       [[1.00, 0.50],
 //                                                                  [0.25, 2.00]]
@@ -18,7 +18,7 @@ namespace tenon::TENON_ABI {
 
 namespace array_detail {
 
-/// How a stream wants numbers.
+/// The number format that a stream requests.
 struct NumberFormat {
   bool shortest = true;
   std::chars_format form = std::chars_format::general;
@@ -33,7 +33,7 @@ struct NumberFormat {
     if (field == std::ios_base::fixed) f.form = std::chars_format::fixed;
     if (field == std::ios_base::scientific) f.form = std::chars_format::scientific;
     if (field == (std::ios_base::fixed | std::ios_base::scientific)) f.form = std::chars_format::hex;
-    // No double has more digits than these behind the point.
+    // No double has more digits after the point.
     f.precision = static_cast<int>(precision < 0 ? 6 : precision > 1074 ? 1074 : precision);
     f.width = stream.width() > 0 ? static_cast<std::size_t>(stream.width()) : 0;
     return f;
@@ -60,8 +60,7 @@ struct NumberFormat {
   }
 };
 
-/// What the view of a formatted output points at: elements_text hands the view on and does not look at its
-/// data.
+/// The data of a view for formatted output: elements_text passes the view on and does not read its data.
 struct Formatted {
   AnyView elements;
   NumberFormat format;
@@ -83,7 +82,7 @@ inline std::string formatted(AnyView v, const NumberFormat& format, std::string 
   return tenon::detail::elements_text(AnyView(v.dtype(), &f, Extents(v.extents()), v.size()), word);
 }
 
-/// The stream's format, whose width ends with this output.
+/// The stream's format; resets the width, which applies to one output.
 inline NumberFormat take_format(std::ostream& stream) {
   const NumberFormat format = NumberFormat::of(stream);
   stream.width(0);
@@ -116,7 +115,7 @@ inline std::ostream& operator<<(std::ostream& stream, AnyView v) {
                 << array_detail::formatted(v, format, array_detail::any_formatted_word);
 }
 inline std::ostream& operator<<(std::ostream& stream, const AnyTensor& t) { return stream << t.view(); }
-/// Values that are no tensors are written as to_string writes them.
+/// Values other than tensors are written as by to_string.
 inline std::ostream& operator<<(std::ostream& stream, const Value& v) {
   if (v.is_tensor()) return stream << v.tensor();
   stream.width(0);

@@ -1,11 +1,10 @@
-// Random tensors: uniform and normal numbers of a seed, the same bits on every platform and compiler, and for
-// any number of threads.
+// Random tensors: uniform and normal numbers from a seed, with the same bits on every platform and compiler,
+// and for any number of threads.
 //
 // Numbers come from Philox 4x32-10 (kernels/random.hpp), keyed by the seed and counted by the element's
-// place, so that random<float>({6}, 1) and random<float>({2, 3}, 1) hold the same numbers. Every step is an
-// integer operation, a comparison, or one that IEEE 754 rounds once (std::fma where a product is added):
-// neither the platform's log and cos nor a compiler that contracts a * b + c can change a bit. -ffast-math
-// may.
+// index, so random<float>({6}, 1) and random<float>({2, 3}, 1) contain the same numbers. Every step is an
+// integer operation, a comparison, or an operation that IEEE 754 rounds once (std::fma for multiply-add). So
+// neither the platform's log and cos nor contraction of a * b + c can change a bit; -ffast-math can.
 #pragma once
 
 #include <cmath>
@@ -17,8 +16,7 @@ namespace tenon::TENON_ABI {
 
 namespace array_detail {
 
-/// The numbers of one element beyond the first block of its seed: as many as a method that rejects some
-/// needs.
+/// Further random numbers for one element, after its first block: as many as a rejection method needs.
 class Draws {
  public:
   Draws(const kernels::Philox& philox, int64_t element)
@@ -44,7 +42,7 @@ class Draws {
   int left_ = 0;
 };
 
-/// True with probability exp(-t), t of [0, 1]: the numbers drawn fall an even number of times from t on (von
+/// True with probability exp(-t), t in [0, 1]: the drawn numbers decrease from t an even number of times (von
 /// Neumann).
 inline bool with_exponential(Draws& draws, double t) {
   bool even = true;
@@ -53,12 +51,12 @@ inline bool with_exponential(Draws& draws, double t) {
   return even;
 }
 
-/// A number of the standard normal distribution by comparisons alone: C. F. F. Karney, "Sampling exactly from
+/// A number of the standard normal distribution, by comparisons only: C. F. F. Karney, "Sampling exactly from
 /// the normal distribution", ACM TOMS 42 (2016), algorithm N, with uniform numbers of 53 bits.
 inline double standard_normal(Draws& draws) {
   constexpr double root = 0.60653065971263342;  // exp(-1/2)
   for (;;) {
-    int k = 0;  // the whole part, with probability in proportion to exp(-k^2 / 2)
+    int k = 0;  // the integer part, with probability proportional to exp(-k^2 / 2)
     while (draws.with_probability(root)) ++k;
     bool taken = true;
     for (int n = k * (k - 1); n > 0 && taken; --n) taken = draws.with_probability(root);
@@ -70,8 +68,8 @@ inline double standard_normal(Draws& draws) {
   }
 }
 
-/// A number of [0, range), each as likely as the others (Lemire, "Fast random integer generation in an
-/// interval", 2019); range 0 stands for 2^64.
+/// A uniform number in [0, range) (Lemire, "Fast random integer generation in an interval", 2019); range 0
+/// stands for 2^64.
 inline uint64_t below(Draws& draws, uint64_t range) {
   __extension__ using Wide = unsigned __int128;
   if (range == 0) return draws.bits();
@@ -81,7 +79,7 @@ inline uint64_t below(Draws& draws, uint64_t range) {
   }
 }
 
-/// Bounds of T's numbers: doubles for floats.
+/// The type of bounds for numbers of type T: double for floats.
 template <class T>
 using Bound = std::conditional_t<std::is_integral_v<T>, T, double>;
 template <class T>
@@ -107,7 +105,7 @@ Tensor<T, S> make_random(std::span<const int64_t> extents, uint64_t seed, Bound<
   } else {
     const double span = high - low;
     if (!std::isfinite(span)) refuse("bounds and their distance are finite");
-    // As many bits as T holds below 1: rounding would give 1 itself.
+    // Only as many bits as T has below 1: rounding could give 1 itself.
     constexpr double steps = static_cast<double>(int64_t{1} << std::numeric_limits<T>::digits);
     const auto number = [=](double u) {
       u = std::trunc(u * steps) / steps;
@@ -144,10 +142,10 @@ Tensor<T, S> make_normal(std::span<const int64_t> extents, uint64_t seed, double
 
 }  // namespace array_detail
 
-/// Uniform numbers. Floats lie in [low, high), by default [0, 1), in steps of as many bits as T has; where
-/// bounds are given, rounding may give high itself. Integers lie in [low, high], by default from 0 to the
-/// type's greatest. random<float>({2, 3}, 42), random<int32_t>({10}, 42, 1, 6), random<float, Shape<2,
-/// 3>>(42). Error{invalid_argument} for bounds that are not finite or, of integers, out of order.
+/// Uniform numbers. Floats lie in [low, high), by default [0, 1), with as many bits as T has; with given
+/// bounds, rounding may give high itself. Integers lie in [low, high], by default from 0 to the type's
+/// maximum. random<float>({2, 3}, 42), random<int32_t>({10}, 42, 1, 6), random<float, Shape<2, 3>>(42).
+/// Error{invalid_argument} for bounds that are not finite or, of integers, out of order.
 template <Countable T, array_detail::Static S>
 [[nodiscard]] Tensor<T, S> random(uint64_t seed, array_detail::Bound<T> low = 0,
                                   array_detail::Bound<T> high = array_detail::greatest_bound<T>) {
@@ -165,9 +163,9 @@ template <Countable T, class S = AnyShape>
   return array_detail::make_random<T, S>(extents, seed, low, high);
 }
 
-/// Numbers of the normal distribution of this mean and standard deviation, rounded once.
-/// normal<float>({784, 10}, 42, 0, 0.01). Error{invalid_argument} for a deviation below 0, and for either
-/// number where it is not finite.
+/// Numbers of the normal distribution with this mean and standard deviation, rounded once.
+/// normal<float>({784, 10}, 42, 0, 0.01). Error{invalid_argument} for a negative deviation, and if either
+/// number is not finite.
 template <Countable T, array_detail::Static S>
   requires(!std::is_integral_v<T>)
 [[nodiscard]] Tensor<T, S> normal(uint64_t seed, double mean = 0, double deviation = 1) {

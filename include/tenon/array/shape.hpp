@@ -1,4 +1,4 @@
-// Shapes made of shapes: all run time's, without the first axis, with one axis more. Types alone.
+// Shapes derived from shapes: all dynamic, without the first axis, with one more axis. Types only.
 #pragma once
 
 #include <utility>
@@ -34,11 +34,11 @@ inline constexpr bool is_shape = false;
 template <int64_t... E>
 inline constexpr bool is_shape<Shape<E...>> = true;
 
-/// Whether S is extents that are all part of the type.
+/// Whether all extents of S are part of the type.
 template <class S>
 concept Static = is_shape<S> && Layout<S>::is_static();
 
-/// `make()`, whose Error names `place`.
+/// Returns make(); its Errors name `place`.
 template <class F>
 auto named(std::string_view place, F make) {
   try {
@@ -50,7 +50,7 @@ auto named(std::string_view place, F make) {
 
 }  // namespace array_detail
 
-/// `Rank` axes whose extents run time knows: DynamicShape<2> is Shape<dyn, dyn>.
+/// `Rank` axes with dynamic extents: DynamicShape<2> is Shape<dyn, dyn>.
 template <std::size_t Rank>
 using DynamicShape = decltype(array_detail::dynamic_shape(std::make_index_sequence<Rank>{}));
 

@@ -1,6 +1,6 @@
 // Parts of tensors: slice(x, all, range(0, 3)), by an index or a range for each axis from the first on.
 //
-// One rule: a cut through the first axes alone is a view, any other one is strided, and the type says which.
+// One rule: a cut through leading axes only is a view, any other one is strided, and the type tells which.
 //
 //     slice(x, 2)                  DenseSlice: row 2, a TensorView, which only a Tensor made of it copies
 //     slice(x, range(0, 3))        DenseSlice: the first three rows
@@ -8,9 +8,9 @@
 //     slice(x, all, range(0, 3))   StridedSlice: three columns. It refers to x too, and is copied where dense
 //                                  elements are needed: as a Tensor, and as an operand of arithmetic.
 //
-// Where not all are indices, x(all, range(0, 3)) says the same.
-// Assignment writes into x: slice(x, 2) = 0.0f; slice(x, all, range(0, 3)) = y; slice(x, 0) += slice(x, 1).
-// Neither outlives x's memory. Error{out_of_range} names the index and the axis.
+// Unless all are indices, x(all, range(0, 3)) is equivalent. Assignment writes into x: slice(x, 2) = 0.0f;
+// slice(x, all, range(0, 3)) = y; slice(x, 0) += slice(x, 1). Neither outlives x's memory.
+// Error{out_of_range} names the index and the axis.
 #pragma once
 
 #include "tenon/array/arithmetic.hpp"
@@ -20,7 +20,7 @@ namespace tenon::TENON_ABI {
 
 namespace array_detail {
 
-/// The whole axis. As a function: whether all elements, which are bools, are true.
+/// The whole axis. As a function: whether all bools are true.
 struct All {
   template <Array A>
     requires std::is_same_v<element_of<A>, bool>
@@ -31,11 +31,11 @@ struct All {
 };
 /// A new axis of extent 1.
 struct NewAxis {};
-/// Elements from `begin` up to `end`, which is excluded; `Extent` of them, if the compiler knows.
+/// Elements from `begin` up to, but excluding, `end`; `Extent` of them, if known at compile time.
 template <int64_t Extent = dyn>
 struct Range {
   int64_t begin, end;
-  bool open = false;  // up to the last one
+  bool open = false;  // up to the end
 };
 /// Every step-th of them.
 struct Stepped : Range<> {
@@ -48,9 +48,9 @@ struct Stepped : Range<> {
 inline constexpr array_detail::All all;
 inline constexpr array_detail::NewAxis newaxis;
 
-/// The indices from `begin` up to `end`, which is excluded; negative ones count from the end of the axis, and
-/// range(2, all) goes up to it. With a step, every step-th of them: range(-1, all, -1) goes back to the
-/// first.
+/// The indices from `begin` up to, but excluding, `end`. Negative ones count from the end of the axis;
+/// range(2, all) extends to the end. With a step, every step-th index: range(-1, all, -1) goes backwards to
+/// the first.
 constexpr array_detail::Range<> range(int64_t begin, int64_t end) { return {begin, end}; }
 constexpr array_detail::Range<> range(int64_t begin, array_detail::All) { return {begin, 0, true}; }
 constexpr array_detail::Stepped range(int64_t begin, int64_t end, int64_t step) {
@@ -59,7 +59,7 @@ constexpr array_detail::Stepped range(int64_t begin, int64_t end, int64_t step) 
 constexpr array_detail::Stepped range(int64_t begin, array_detail::All, int64_t step) {
   return {{begin, 0, true}, step};
 }
-/// The same with bounds that the compiler knows, so that it knows the extent: range<0, 3>().
+/// The same with bounds, and hence an extent, known at compile time: range<0, 3>().
 template <int64_t Begin, int64_t End>
 constexpr auto range() {
   static_assert(Begin >= 0 && Begin <= End, "a range of the compiler's has 0 <= begin <= end");
@@ -85,7 +85,7 @@ inline constexpr Cut cut_of = std::is_integral_v<I>        ? Cut::index
                               : std::is_same_v<I, Stepped> ? Cut::stepped
                                                            : Cut::range;
 
-/// Whether the cut part lies dense: indices, then a range at most, then whole axes.
+/// Whether the cut part is dense: indices, then at most one range, then whole axes.
 template <class... I>
 constexpr bool dense_cut() {
   bool dense = true, whole = false;
@@ -96,13 +96,13 @@ constexpr bool dense_cut() {
   }
   return dense;
 }
-/// The axes of a tensor that are named.
+/// The number of axes that are named.
 template <class... I>
 constexpr int named_axes() {
   return (0 + ... + (cut_of<I> != Cut::axis));
 }
 
-/// The extent that a cut gives an axis of extent `e`, as far as the compiler knows.
+/// The extent that a cut gives an axis of extent `e`, as far as known at compile time.
 template <class I>
 struct CutExtent {
   static constexpr int64_t of(int64_t e) { return std::is_same_v<I, All> ? e : dyn; }
@@ -138,7 +138,7 @@ struct CutShape<AnyShape, I...> {
   using type = AnyShape;
 };
 
-/// Where the elements of a part lie.
+/// The location of a part's elements.
 struct Place {
   Extents extents, strides;
   int64_t offset = 0;
@@ -203,7 +203,7 @@ struct Cutter {
                                                                        : r.end < 0 ? r.end + e
                                                                                    : r.end;
       if (begin < -1 || begin >= e || end > begin || end < -1) raise_range(r.begin, r.end, r.open);
-      const uint64_t back = uint64_t{0} - static_cast<uint64_t>(r.step);  // -INT64_MIN is no int64
+      const uint64_t back = uint64_t{0} - static_cast<uint64_t>(r.step);  // -INT64_MIN does not fit int64
       const auto count =
           begin == end ? 0 : static_cast<int64_t>(static_cast<uint64_t>(begin - end - 1) / back) + 1;
       keep(begin, count, count < 2 ? 1 : r.step);
@@ -223,8 +223,8 @@ Place place_of(std::span<const int64_t> extents, std::span<const int64_t> stride
   return c.place;
 }
 
-/// Strides with which elements of extents `from` are read for a result of extents `to`.
-/// Error{invalid_shape} where they do not broadcast to it.
+/// The strides for reading elements of extents `from` for a result of extents `to`. Error{invalid_shape} if
+/// they do not broadcast to it.
 inline Extents broadcast_strides(std::span<const int64_t> from, std::span<const int64_t> to) {
   Extents strides = Extents::filled(static_cast<int>(to.size()), 0);
   const auto ahead = static_cast<int64_t>(to.size()) - static_cast<int64_t>(from.size());
@@ -255,18 +255,18 @@ void move(T* to, std::span<const int64_t> to_strides, const T* from, std::span<c
                                         reinterpret_cast<char*>(to), reinterpret_cast<const char*>(from)});
 }
 
-/// Whether a part of as many elements or more has some among the `count` from `begin` on.
+/// Whether a part with at least `count` elements overlaps the `count` elements from `begin` on.
 template <class T>
 bool overlaps(const T* data, std::span<const int64_t> extents, std::span<const int64_t> strides,
               const T* begin, int64_t count) {
   if (count == 0) return false;
-  int64_t below = 0, above = 0;  // where the part's first and last element in memory are
+  int64_t below = 0, above = 0;  // offsets of the part's first and last element in memory
   for (std::size_t k = 0; k < extents.size(); ++k)
     (strides[k] < 0 ? below : above) += (extents[k] - 1) * strides[k];
   return std::less<>{}(data + below, begin + count) && std::less_equal<>{}(begin, data + above);
 }
 
-/// Whether tensors of static extents From may broadcast to one of To.
+/// Whether tensors of static extents From may broadcast to To.
 template <class From, class To>
 constexpr bool may_stretch() {
   if constexpr (From::rank >= 0 && To::rank >= 0)
@@ -301,15 +301,15 @@ void assign(T* data, std::span<const int64_t> extents, std::span<const int64_t> 
 
 }  // namespace array_detail
 
-/// A part of a tensor that lies dense: a view that writes its elements where it is assigned to. A
-/// TensorView<T, S> made of it can be pointed elsewhere.
+/// A dense part of a tensor: a view whose assignment writes elements. A TensorView<T, S> made from it can be
+/// rebound.
 template <class T, class S>
 class DenseSlice : public TensorView<T, S> {
  public:
   using TensorView<T, S>::TensorView;
   DenseSlice(const DenseSlice&) = default;
 
-  /// Error{invalid_shape} where y does not broadcast to this part. slice(x, 0) = slice(x, 1) + 1.0f
+  /// Error{invalid_shape} if y does not broadcast to this part. slice(x, 0) = slice(x, 1) + 1.0f
   template <class Y>
     requires(Array<Y> || array_detail::Scalar<Y>)
   DenseSlice& operator=(const Y& y) {
@@ -348,8 +348,8 @@ class DenseSlice : public TensorView<T, S> {
   }
 };
 
-/// A part of a tensor whose elements lie apart. It refers to the tensor; as a Tensor, by eval(), and as an
-/// operand its elements are copied.
+/// A part of a tensor whose elements are not contiguous. It refers to the tensor; conversion to a Tensor,
+/// eval() and use as an operand copy its elements.
 template <class T, class S>
 class StridedSlice {
  public:
@@ -364,18 +364,18 @@ class StridedSlice {
   std::span<const int64_t> extents() const { return layout_.extents(); }
   int64_t extent(int axis) const { return extent_at(extents(), axis); }
   int64_t size() const { return element_count(extents()); }
-  /// The steps between elements along the axes.
+  /// The distances between elements along the axes.
   std::span<const int64_t> strides() const { return strides_; }
   /// The first element.
   T* data() const { return data_; }
 
-  /// The elements, in a tensor of their own.
+  /// The elements as a new tensor.
   Tensor<value_type, S> eval() const {
     auto t = Tensor<value_type, S>::uninitialized(extents());
     copy_to(t.data());
     return t;
   }
-  /// The only element; Error{invalid_shape} when there is not exactly one.
+  /// The only element; Error{invalid_shape} unless there is exactly one.
   value_type item() const { return eval().item(); }
   template <class To>
     requires(widens<S, To>())
@@ -393,7 +393,7 @@ class StridedSlice {
         [this](auto* to) { copy_to(to); });
   }
 
-  /// The element at an index per axis; Error{out_of_range} outside.
+  /// The element at these indices, one per axis; Error{out_of_range} outside.
   template <std::integral... I>
   T& operator()(I... index) const {
     static_assert(S::rank < 0 || S::rank == static_cast<int>(sizeof...(I)), "one index for each axis");
@@ -408,7 +408,7 @@ class StridedSlice {
     return slice(*this, std::forward<I>(index)...);
   }
 
-  /// Error{invalid_shape} where y does not broadcast to this part. slice(x, all, 0) = 1.0f
+  /// Error{invalid_shape} if y does not broadcast to this part. slice(x, all, 0) = 1.0f
   template <class Y>
     requires(Array<Y> || array_detail::Scalar<Y>)
   StridedSlice& operator=(const Y& y) {
@@ -457,8 +457,8 @@ struct Source<StridedSlice<T, S>> {
 
 }  // namespace array_detail
 
-/// The part of x that an index, a range, `all` or `newaxis` for each axis cuts out; axes that are not named
-/// stay whole. See the head of this file. slice(x, 0, range(1, 3)) of (2,4,5) gives a DenseSlice of (2,5).
+/// The part of x given by an index, a range, `all` or `newaxis` for each axis; remaining axes stay whole. See
+/// the top of this file. slice(x, 0, range(1, 3)) of (2,4,5) gives a DenseSlice of (2,5).
 template <class T, class S, array_detail::CutSpec... I>
 auto slice(const TensorView<T, S>& x, const I&... i) {
   static_assert(!PackedElement<std::remove_const_t<T>>, "a part of packed elements may begin within a byte");

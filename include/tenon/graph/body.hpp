@@ -5,7 +5,7 @@
 
 namespace tenon::TENON_ABI {
 
-/// A graph that an operator runs. Values that it captures are read in the scope that the operator runs in.
+/// A graph that an operator runs. Captured values are read from the scope in which the operator runs.
 class GraphBody final : public CapturingBody {
  public:
   explicit GraphBody(Graph graph, Allocator& allocator = default_allocator())
@@ -42,7 +42,7 @@ class GraphBody final : public CapturingBody {
   std::vector<op::Info> infer_in(const op::Context& scope, std::span<const op::Info> inputs) const override {
     try {
       return infer_with(&scope, inputs);
-    } catch (const Error&) {  // the captured values may be ones that no run of the body could take
+    } catch (const Error&) {  // no run of the body may be possible with the captured values
       return infer_with(nullptr, inputs);
     }
   }
@@ -65,8 +65,8 @@ class GraphBody final : public CapturingBody {
   }
 
  private:
-  // A body is compiled again with the program around it, so that before only constants that tell extents are
-  // worth their memory: the bodies of a file may be many.
+  // A body is compiled again with the enclosing program. Until then only constants that determine extents are
+  // worth their memory, because a file may have many bodies.
   static constexpr int64_t small = 4096;
 
   std::vector<op::Info> infer_with(const op::Context* scope, std::span<const op::Info> inputs) const {

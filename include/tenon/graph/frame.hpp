@@ -15,7 +15,7 @@ namespace detail {
 
 class Frame final : public op::Context {
  public:
-  /// `given` has the types and extents of the program's given values. The memory is for runs within `budget`.
+  /// `given` has the types and extents of the program's given values. The memory must fit `budget`.
   Frame(const Program& program, std::vector<op::Info> given, Allocator& allocator, const Budget* budget)
       : op::Context(allocator),
         program_(program),
@@ -49,8 +49,8 @@ class Frame final : public op::Context {
   }
 
   /// `inputs` are the program's inputs in order; constants and fallbacks are empty. Results replace the
-  /// values in `outputs`. The memory of an old value is used again if its size fits and no other handle
-  /// refers to it.
+  /// values in `outputs`. The memory of an old value is reused if its size fits and no other handle refers to
+  /// it.
   void run(std::span<const Value* const> inputs, const op::Context* outer, std::span<Value> outputs,
            Profile* profile, Budget* budget) {
     const Bounded bounded(*this, budget, plan_.arena_bytes);
@@ -65,13 +65,13 @@ class Frame final : public op::Context {
     unbind();
   }
 
-  /// Takes the inputs, and memory for the outputs, for the runs that follow. Until `unbind`, the outputs'
-  /// memory is written by each of them. Outputs that are constants get their values here.
+  /// Binds the inputs, and memory for the outputs, for the following runs. Until `unbind`, each run writes
+  /// the outputs' memory. Constant outputs get their values here.
   void bind(std::span<const Value* const> inputs, std::span<Value> outputs, Budget* budget) {
     const Bounded bounded(*this, budget, plan_.arena_bytes);
     bind(inputs, nullptr, outputs);
   }
-  /// Runs with the values that are bound.
+  /// Runs with the bound values.
   void run(std::span<Value> outputs, Budget* budget) {
     const Bounded bounded(*this, budget, planned_bytes_);
     run_bound(outputs, nullptr);
@@ -81,13 +81,13 @@ class Frame final : public op::Context {
   struct Step {
     Action action;
     const Graph::Node* node;
-    AnyOperator::Call call;  // of the node's operator, so that a run need not visit the node
+    AnyOperator::Call call;  // of the node's operator, so that a run does not touch the node
     std::span<const Value* const> in;
     std::span<Value* const> out;
     std::span<const ValueId> dying;  // run-time values that no later step reads
   };
 
-  // Puts a frame under the bounds of a run, which then holds `bytes` of memory that the frame has already.
+  // Applies a run's bounds to a frame; the run is charged `bytes` that the frame already holds.
   class Bounded {
    public:
     Bounded(Frame& frame, Budget* budget, int64_t bytes) : frame_(frame) {
@@ -96,7 +96,7 @@ class Frame final : public op::Context {
       if (Meter* const meter = budget->meter()) {
         meter->take(bytes);
         frame_.reserved_ = bytes;
-        frame_.spare_.clear();  // memory that is not counted
+        frame_.spare_.clear();  // uncounted memory
         frame_.set_allocator(*meter);
       }
       frame_.budget_ = budget;
@@ -117,7 +117,7 @@ class Frame final : public op::Context {
     Frame& frame_;
   };
 
-  // Refuses a run in which the values of the plan alone take too much memory. Names the node of the greatest.
+  // Refuses a run if the planned values alone take too much memory. Names the node of the largest one.
   void admit(const Budget& budget) const {
     if (budget.meter() == nullptr || planned_bytes_ <= budget.meter()->left()) return;
     const Graph::Node* greatest = nullptr;
@@ -129,7 +129,7 @@ class Frame final : public op::Context {
                 str_cat("the values of the run take ", planned_bytes_, " bytes, this node's ", most, ", and ",
                         budget.meter()->left(), " are left of the bound of ", budget.meter()->bound()));
   }
-  // The memory that the plan gives: the arena, strings and outputs.
+  // The planned memory: the arena, strings and outputs.
   int64_t planned_bytes() const {
     int64_t bytes = plan_.arena_bytes;
     for (std::size_t v = 0; v < plan_.values.size(); ++v) {
@@ -150,8 +150,8 @@ class Frame final : public op::Context {
     for_each_given(program_, inputs, outer, [&](std::size_t k, const Value& v) {
       Value& given = at(program_.given()[k].value);
       given = v;
-      // A result that shares the caller's elements is no way to write them. What an outer run gives is its
-      // own.
+      // A result that shares the caller's elements must not allow writing them. Values of an outer run are
+      // its own.
       if (outer == nullptr && given.is_tensor()) given.tensor().forbid_writing();
     });
     bind_outputs(outputs);
@@ -202,7 +202,7 @@ class Frame final : public op::Context {
   Value& at(ValueId v) { return values_[static_cast<std::size_t>(v)]; }
   const Plan::Entry& entry(ValueId v) const { return plan_.values[static_cast<std::size_t>(v)]; }
 
-  /// Counts the run's memory; null when nothing bounds it.
+  /// Counts the run's memory; null if it is unbounded.
   Meter* meter() const { return budget_ == nullptr ? nullptr : budget_->meter(); }
 
   static bool borrowed(const Storage& s) { return s.use_count() == 0 && s.size_bytes() > 0; }
@@ -312,24 +312,24 @@ class Frame final : public op::Context {
       const Plan::Entry& e = entry(id);
       if (e.place == Place::output)
         outputs[o] = AnyTensor(e.info.type.element, e.info.dims.extents(), memory(id));
-      // A constant is cloned, for the caller may write into the result, which must not change the session.
+      // A constant is cloned, because the caller may write to the result, which must not change the session.
       if (e.place == Place::fixed)
         outputs[o] = at(id).is_tensor() ? Value(at(id).tensor().clone(allocator())) : at(id);
     }
   }
-  // The storage, whose bytes the run holds.
+  // Returns the storage, after charging its bytes to the run.
   const Storage& reserved(const Storage& s) {
     if (meter() == nullptr) return s;
     meter()->take(static_cast<int64_t>(s.size_bytes()));
     reserved_ += static_cast<int64_t>(s.size_bytes());
     return s;
   }
-  /// The memory of an output, in which the value lies.
+  /// The output memory that holds the value.
   Storage& memory(ValueId v) {
     return outputs_[static_cast<std::size_t>(plan_.values[static_cast<std::size_t>(entry(v).root)].output)];
   }
 
-  // In a run, nearly all steps compute, and have nothing to drop: the rest has functions of its own.
+  // Nearly all steps of a run only compute and drop nothing: the other cases are out of line.
   void execute(const Step& s) {
     if (s.action == Action::compute && meter() == nullptr) s.call(*this, s.in, s.out);
     else perform_counted(s);
@@ -395,8 +395,8 @@ class Frame final : public op::Context {
 
   // --- characters of strings, in runs whose memory has a bound ---
 
-  // Refuses strings that might pass the bound before they are made: one long string takes as much memory as
-  // there are elements to hold it.
+  // Refuses strings that might exceed the bound before they are made: each element may hold a copy of one
+  // long string.
   void admit_text(const Step& s) const {
     int64_t most = 0, strings = 0;
     for (std::size_t k = 0; k < s.out.size(); ++k) {
@@ -432,7 +432,7 @@ class Frame final : public op::Context {
     reserved_ -= it->second;
     texts_.erase(it);
   }
-  // The strings of the frame's own memory stay in it after a run, where nobody counts them.
+  // Frees the strings that would stay in the frame's own memory after a run, uncounted.
   void clear_text() {
     for (const auto& [v, bytes] : texts_) {
       if (entry(v).place != Place::own) continue;
@@ -492,10 +492,10 @@ class Frame final : public op::Context {
   static constexpr std::size_t max_spare = 64;
 
   const Program& program_;
-  Allocator* allocator_;  // of runs without a bound
+  Allocator* allocator_;  // of unbounded runs
   Budget* budget_ = nullptr;
-  int64_t reserved_ = 0;              // bytes that are counted in the budget's meter, but do not come from it
-  std::map<ValueId, int64_t> texts_;  // of these, the characters of values
+  int64_t reserved_ = 0;              // bytes counted in the budget's meter, but not allocated from it
+  std::map<ValueId, int64_t> texts_;  // the part of these that are characters of values
   Plan plan_;
   int64_t planned_bytes_;
   std::vector<op::Info> given_;
@@ -519,7 +519,7 @@ class Frame final : public op::Context {
   Storage arena_;
 };
 
-/// Runs one program for any extents. Any number of threads may call `run` at once.
+/// Runs one program for any extents. Any number of threads may call `run` concurrently.
 class Runner {
  public:
   Runner(Program program, Allocator& allocator) : program_(std::move(program)), allocator_(&allocator) {
@@ -543,7 +543,7 @@ class Runner {
     give(std::move(frame), most);
   }
 
-  /// A frame for inputs of these types and extents, which nobody else uses.
+  /// A frame for inputs of these types and extents, for the caller's exclusive use.
   std::unique_ptr<Frame> take(std::span<const Value* const> inputs, const op::Context* outer,
                               const Budget* budget) {
     {
@@ -576,9 +576,10 @@ class Runner {
     if (!v.is_tensor()) return i.type == v.type() && !i.dims.ranked();
     return i.type == Type(v.tensor().dtype()) && i.dims == Dims(v.tensor().extents());
   }
-  // Keeps a frame for the next run of its extents, the longest unused ones not beyond `most` bytes of arenas.
+  // Keeps a frame for the next run of its extents. The least recently used ones are dropped beyond `most`
+  // bytes of arenas.
   void give(std::unique_ptr<Frame> frame, int64_t most) {
-    std::array<std::unique_ptr<Frame>, max_idle + 1> old;  // freed outside of the lock
+    std::array<std::unique_ptr<Frame>, max_idle + 1> old;  // freed outside the lock
     const std::lock_guard lock(mutex_);
     idle_.push_back(std::move(frame));
     std::size_t first = idle_.size();  // the first frame that stays
@@ -592,7 +593,7 @@ class Runner {
   }
 
   static constexpr std::size_t max_idle = 16;
-  // Bytes that the frames of one body may keep in a run whose memory has a bound: bodies may be many.
+  // Bytes that the frames of one body may keep in a run with bounded memory: there may be many bodies.
   static constexpr int64_t idle_of_body = 64 << 10;
 
   Program program_;

@@ -27,12 +27,11 @@ inline const Rule* find_rule(const OperatorClass& op) {
   return nullptr;
 }
 
-/// The walk back from y. A value is active when it depends on one of xs; only derivatives with respect to
-/// active values are computed. Values of xs and zs are independent: the walk does not pass through their
-/// makers.
+/// The backward walk from y. A value is active if it depends on one of xs; only derivatives with respect to
+/// active values are computed. Values of xs and zs are independent: the walk stops at them.
 class Differentiation {
  public:
-  // Derivatives of derivatives multiply nodes: a few in a file may ask for any number of them.
+  // Derivatives of derivatives multiply nodes: a few in a file may request any number of them.
   static constexpr int max_nodes = 1'000'000;
 
   Differentiation(Graph& graph, const Registry& operators, const std::string& name)
@@ -56,7 +55,7 @@ class Differentiation {
   }
 
   bool active(ValueId v) { return v >= 0 && at(active_, v); }
-  /// The derivative with respect to a value so far, false when there is none.
+  /// The derivative with respect to a value so far, false if there is none.
   Term gradient(ValueId v) { return v < 0 ? Term{} : writer_.term(at(gradients_, v) - 1); }
   void add(ValueId v, Term d) {
     if (const Term before = gradient(v)) d = before + d;
@@ -94,7 +93,7 @@ class Differentiation {
   }
 
  private:
-  // Integers, and values made of them alone, change in steps and have no derivative.
+  // Integers, and values computed only from them, are piecewise constant and have no derivative.
   static bool may_vary(Type t) {
     return t.kind != Kind::tensor || t.element == DType::undefined || is_float(t.element);
   }
@@ -108,7 +107,7 @@ class Differentiation {
   Graph& graph_;
   Writer writer_;
   std::vector<char> active_, independent_;
-  std::vector<ValueId> gradients_;  // the value's number and 1; 0: none
+  std::vector<ValueId> gradients_;  // the value's id plus 1; 0: none
 };
 
 inline Term Step::result_gradient(int k) { return differentiation_.result_gradient(y(k).id); }
@@ -132,8 +131,8 @@ inline void Step::through(std::initializer_list<Term> results) {
   differentiation_.back(first_, last);
 }
 
-/// The nodes between `names` and y once more, with other values in place of `names`. The list then holds
-/// these values, and the result is what stands for y. Values that stay the same are not computed again.
+/// Adds the nodes between `names` and y again, with `inputs` in place of `names`. Replaces `names` with the
+/// new values, and returns the new y. Unchanged values are not computed again.
 inline ValueId replay(Graph& graph, const Registry& operators, std::vector<ValueId>& names,
                       std::span<const ValueId> inputs, ValueId y) {
   std::vector<ValueId> here(graph.values().size());
@@ -186,8 +185,8 @@ inline ValueId replay(Graph& graph, const Registry& operators, std::vector<Value
   return here[static_cast<std::size_t>(y)];
 }
 
-/// The walk ends at values of the graph around. Error when one of them might depend on an x that is such a
-/// value too.
+/// The walk ends at values of the enclosing graph. Error if one of them might depend on an x that is also
+/// such a value.
 inline void check_captures(const Graph& graph, std::span<const ValueId> names, std::size_t xs, ValueId y) {
   const auto is_capture = [&](ValueId v) { return graph.entry(v).source == Graph::Source::capture; };
   if (std::none_of(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(xs), is_capture)) return;
@@ -213,8 +212,8 @@ inline void check_captures(const Graph& graph, std::span<const ValueId> names, s
 
 }  // namespace gradients
 
-/// A function to be differentiated: y of independent values, xs and then zs. Derivatives with respect to
-/// xs are wanted. Values in xs and zs may be results of nodes.
+/// A function to differentiate: y as a function of the independent values xs and zs. Derivatives with respect
+/// to xs are requested. Values in xs and zs may be results of nodes.
 struct GradientRequest {
   std::vector<ValueId> xs;
   std::vector<ValueId> zs{};
@@ -222,14 +221,14 @@ struct GradientRequest {
   /// The values of xs and zs at which the derivatives are taken. Empty: xs and zs themselves, so that the
   /// nodes that compute y are not run a second time.
   std::vector<ValueId> inputs{};
-  std::string name{};  ///< stands before the names of the added nodes: "name/Mul_12"
+  std::string name{};  ///< prefix of the names of the added nodes: "name/Mul_12"
 };
 
 /// Adds nodes that compute the derivatives of the sum of y's elements with respect to each of xs, and returns
-/// the derivatives, zeros where y does not depend on an x. The derivatives are values of the graph as any
-/// other, and may be differentiated again. Operators of the added nodes come from `operators`, which is
-/// `standard_registry()` (tenon/loader.hpp) where the loader is linked. Error{not_supported}, with the node's
-/// name, where the way from xs to y leads through an operator without a derivative.
+/// the derivatives, zeros where y does not depend on an x. The derivatives are ordinary values of the graph,
+/// and may be differentiated again. Operators of the added nodes come from `operators`: `standard_registry()`
+/// (tenon/loader.hpp) in programs that link the loader. Error{not_supported}, with the node's name, if the
+/// path from xs to y contains an operator without a derivative.
 [[nodiscard]] inline std::vector<ValueId> add_gradient(Graph& graph, const GradientRequest& request,
                                                        const Registry& operators) {
   std::vector<ValueId> names = request.xs;

@@ -14,8 +14,8 @@ class Graph;
 /// A value of a graph, by its number; -1 is none.
 using ValueId = int32_t;
 
-/// A tensor of a graph that is built in code: element type and extents are checked by the compiler where they
-/// are part of the type, and by the operators' rules when nodes are added.
+/// A tensor of a graph that is built in code. The compiler checks element type and extents as far as they are
+/// part of the type; the operators' rules check them when nodes are added.
 template <class T, class S = AnyShape>
 struct Edge {
   Graph* graph = nullptr;
@@ -39,7 +39,7 @@ struct AnyEdge {
   AnyEdge(Edge<T, S> e) : graph(e.graph), id(e.id) {}
 };
 
-/// A node of a graph; a type of its own so that headers which only name it need no graph.
+/// A node of a graph; not nested in Graph, so that headers that only name it do not need Graph.
 struct GraphNode {
   std::string name;
   AnyOperator op;
@@ -49,8 +49,8 @@ struct GraphNode {
 };
 
 /// A list of nodes in the order of their addition, which is a topological order. Values have names, types,
-/// extents as far as the operators' rules tell, and contents if they are constant. A graph that is an
-/// operator's attribute may use values of the graph around it: `capture`.
+/// extents as far as the operators' rules determine them, and contents if they are constant. A graph that is
+/// an operator's attribute may use values of the enclosing graph: `capture`.
 class Graph {
  public:
   enum class Source : uint8_t { input, constant, node, capture };
@@ -61,8 +61,8 @@ class Graph {
     op::Info info;          ///< type and extents; a capture has the outer value's
     Value content;          ///< a constant's value (its tensor may not be AnyTensor::aligned), or an input's
                             ///< value in runs that give none
-    ValueId outer = -1;     ///< of a capture: the value of the graph around
-    bool optional = false;  ///< of an input: it has a value of its own
+    ValueId outer = -1;     ///< of a capture: the value of the enclosing graph
+    bool optional = false;  ///< of an input: it has a default value
   };
   using Node = GraphNode;
 
@@ -91,14 +91,14 @@ class Graph {
     return {this, add_constant(std::move(name), tensor)};
   }
   /// Adds a node. Operands are edges of this graph, tensors, expressions (array/), numbers or `constant<…>`
-  /// (which become constants), or `none`. Returns an Edge, a tuple of Edges, or AnyEdges if only run time
-  /// knows the element type. Error when the operator forbids the operands and the compiler could not tell.
-  /// Count asks for more than the obligatory results.
+  /// (which become constants), or `none`. Returns an Edge, a tuple of Edges, or AnyEdges if the element type
+  /// is known only at run time. Error if the operator forbids the operands and the compiler could not detect
+  /// it. Count requests more than the obligatory results.
   template <int Count = 0, op::Operator Op, class... A>
   auto add(const Op& op, const A&... a) {
     return add_typed<Count, Op, op::RunTimeAttributes<Op>>(op, a...);
   }
-  /// The same with attributes that the compiler knows: g.add<op::Conv{.strides = {2, 2}}>(x, w).
+  /// The same with attributes known at compile time: g.add<op::Conv{.strides = {2, 2}}>(x, w).
   template <auto Op, int Count = 0, class... A>
   auto add(const A&... a) {
     return add_typed<Count, std::remove_cv_t<decltype(Op)>, op::KnownAttributes<Op>>(Op, a...);
@@ -108,7 +108,7 @@ class Graph {
 
   // --- erased building: what loaders use ---
 
-  /// The symbolic extent of a name, "batch".
+  /// The symbolic extent with a name, such as "batch".
   Dim symbol(std::string_view name) {
     auto it = symbols_->numbers.find(name);
     if (it == symbols_->numbers.end()) {
@@ -121,7 +121,7 @@ class Graph {
     return symbols_->names[static_cast<std::size_t>(d.symbol() - 1)];
   }
 
-  /// `fallback` is the input's value in a run that does not give one.
+  /// `fallback` is the input's value in a run that does not provide one.
   ValueId add_input(std::string name, Type type, const Dims& dims, Value fallback = {}) {
     op::Info info;
     info.type = type;
@@ -136,25 +136,25 @@ class Graph {
     return add_value({std::move(name), Source::constant, info, std::move(value), -1});
   }
   /// Adds a node over values of this graph. `inputs` holds -1 for operands left out. `outputs` holds a name,
-  /// or "", for each result; obligatory results at the end may be left out. Error{invalid_model}, with the
-  /// node's name, when the operator's rule forbids the operands, {invalid_type} when it forbids their types.
+  /// or "", for each result; trailing obligatory results may be left out. Error{invalid_model}, with the
+  /// node's name, if the operator's rule forbids the operands, {invalid_type} if it forbids their types.
   std::vector<ValueId> add_node(std::string name, AnyOperator op, std::vector<ValueId> inputs,
                                 std::span<const std::string> outputs);
   void add_output(std::string name, ValueId value) {
     if (value < 0 || value >= static_cast<ValueId>(values_.size()))
       raise(ErrorCode::invalid_model, str_cat("output '", name, "' has no value"));
-    // A value may be an output at several places.
+    // A value may be an output several times.
     if (output_ids_.emplace(name, value).first->second != value)
       raise(ErrorCode::invalid_model, str_cat("output '", name, "' is defined twice"));
     outputs_.emplace_back(std::move(name), value);
   }
-  /// Gives a name to a value that has none.
+  /// Names an unnamed value.
   void name_value(ValueId id, std::string name) {
     if (!name.empty() && !names_.emplace(name, id).second)
       raise(ErrorCode::invalid_model, str_cat("value '", name, "' is defined twice"));
     values_[static_cast<std::size_t>(id)].name = std::move(name);
   }
-  /// Makes a value of the graph around available as a value of this graph.
+  /// Makes a value of the enclosing graph available in this graph.
   ValueId capture(ValueId outer) {
     if (const auto it = captured_.find(outer); it != captured_.end()) return it->second;
     ValueEntry& e = outer_->values_[static_cast<std::size_t>(outer)];
@@ -170,13 +170,13 @@ class Graph {
     captured_.emplace(outer, id);
     return id;
   }
-  /// Gives up the memory of constants and of inputs' own values. The graph can be looked at from then on, but
+  /// Frees the memory of constants and of inputs' default values. The graph can then still be inspected, but
   /// not run.
   void drop_contents() {
     for (ValueEntry& e : values_) e.content = {}, e.info.data = nullptr;
   }
-  /// The value of a name: looked up here, then in the graphs around, from which it is captured. -1 when there
-  /// is none.
+  /// The value with a name: looked up here, then in the enclosing graphs, from which it is captured. -1 if
+  /// there is none.
   [[nodiscard]] ValueId find(std::string_view name) {
     if (const auto it = names_.find(name); it != names_.end()) return it->second;
     if (outer_ == nullptr) return -1;
@@ -190,22 +190,22 @@ class Graph {
     const auto it = names_.find(name);
     return it == names_.end() ? -1 : it->second;
   }
-  /// A copy of this graph within `outer` in place of the graph that it was built in. here[v] is the value in
-  /// `outer` that stands for value v of the old surrounding graph.
+  /// A copy of this graph within `outer` instead of the graph that it was built in. here[v] is the value in
+  /// `outer` that replaces value v of the old enclosing graph.
   [[nodiscard]] Graph moved(Graph& outer, std::span<const ValueId> here) const;
-  /// Adds the nodes of another graph (a function, in ONNX's words) with `inputs` for its inputs. Returns this
-  /// graph's values for its outputs. Names get the prefix. Error{invalid_argument} when the number of inputs
+  /// Adds the nodes of another graph (a function, in ONNX's terms), with `inputs` as its inputs. Returns this
+  /// graph's values for its outputs. Names get the prefix. Error{invalid_argument} if the number of inputs
   /// differs or the other graph captures values.
   std::vector<ValueId> add_graph(const Graph& function, std::span<const ValueId> inputs,
                                  std::string_view prefix = {});
 
   /// The function of one of this graph's nodes: a graph of the nodes that its operator's `lower` adds, whose
-  /// outputs are the node's results. content(k) is the value of operand number k where it is known, and then
-  /// a constant; each other operand that is there is an input, in their order. Nothing where the operator has
-  /// no `lower`, or it knows no nodes for the operands.
+  /// outputs are the node's results. content(k) is the value of operand k if it is known; such operands
+  /// become constants, other present operands inputs, in order. Nothing if the operator has no `lower`, or
+  /// `lower` does not handle the operands.
   template <class F>
   std::optional<Graph> function_of(const Node& node, F content) const;
-  /// The same where constants of this graph are all that is known.
+  /// The same with the contents of this graph's constants only.
   std::optional<Graph> function_of(const Node& node) const {
     return function_of(node, [&](std::size_t k) {
       const ValueEntry& e = entry(node.inputs[k]);
@@ -226,7 +226,7 @@ class Graph {
   void set_name(std::string name) { name_ = std::move(name); }
 
  private:
-  // Names of symbolic extents, which graphs within one another share.
+  // Names of symbolic extents, shared by nested graphs.
   struct Symbols {
     std::map<std::string, int32_t, std::less<>> numbers;  // from 1 on
     std::vector<std::string_view> names;
@@ -248,7 +248,7 @@ class Graph {
     return id;
   }
 
-  // How `add` takes an operand: the tensor type that the compiler applies rules to, and the value's id.
+  // How `add` takes an operand: the tensor type for rules at compile time, and the value's id.
   template <class A>
   struct Argument {
     using type = A;  // tensors, numbers, constants, none
@@ -332,7 +332,7 @@ class Graph {
   std::vector<ValueEntry> values_;
   std::map<std::string, ValueId, std::less<>> names_;
   std::vector<ValueId> inputs_, captures_;
-  std::map<ValueId, ValueId> captured_;  // the captures by the values of the graph around
+  std::map<ValueId, ValueId> captured_;  // the captures by the values of the enclosing graph
   std::vector<std::pair<std::string, ValueId>> outputs_;
   std::map<std::string, ValueId, std::less<>> output_ids_;
   Graph* outer_ = nullptr;
@@ -345,8 +345,8 @@ inline std::string describe(const Graph::Node& n) {
   return str_cat("node '", n.name, "' (", n.op.stated(), ")");
 }
 
-/// Turns a numeric attribute into an operand. The operand gets the element type of `like`, which only the run
-/// knows.
+/// Turns a numeric attribute into an operand. The operand gets the element type of `like`, which is known
+/// only in the run.
 struct AttributeElement {
   float value = 0;
 
@@ -362,17 +362,18 @@ struct AttributeElement {
 struct ProgramScope;
 struct ProgramOptions;
 
-/// A graph attribute that can capture values of the graph around. GraphBody (graph/body.hpp) implements it.
+/// A graph attribute that can capture values of the enclosing graph. GraphBody (graph/body.hpp) implements
+/// it.
 class CapturingBody : public op::Body {
  public:
   const CapturingBody* capturing() const final { return this; }
   virtual const Graph& graph() const = 0;
-  /// Values of the graph around that the body reads.
+  /// Values of the enclosing graph that the body reads.
   virtual std::vector<ValueId> outer_values() const = 0;
-  /// A copy of the body within `outer`. here[v] is the value in `outer` that stands for value v of the old
-  /// surrounding graph.
+  /// A copy of the body within `outer`. here[v] is the value in `outer` that replaces value v of the old
+  /// enclosing graph.
   virtual std::shared_ptr<const CapturingBody> moved(Graph& outer, std::span<const ValueId> here) const = 0;
-  /// The body made ready for the runs of one program (graph/program.hpp).
+  /// The body compiled for one program (graph/program.hpp).
   virtual std::shared_ptr<const CapturingBody> compiled(const ProgramScope& scope,
                                                         const ProgramOptions& options) const = 0;
 };
@@ -398,7 +399,7 @@ AnyOperator with_bodies(const AnyOperator& op, F change) {
     return changed;
   });
 }
-/// The values of the graph around that an operator's graph attributes read.
+/// The values of the enclosing graph that an operator's graph attributes read.
 inline std::vector<ValueId> outer_values(const AnyOperator& op) {
   std::vector<ValueId> all;
   if (!op.takes_graphs()) return all;
@@ -442,7 +443,7 @@ inline op::Info Graph::operand_info(ValueId id) const {
   return info;
 }
 
-/// Turns attributes of the operator's version that newest versions have as inputs into inputs.
+/// Turns attributes of the operator's version into inputs if they are inputs in the newest version.
 inline void Graph::add_attribute_inputs(Node& n, std::vector<op::Info>& in) {
   const auto make = [&](std::size_t at, const op::AttributeValue& value, DType element) {
     if (n.inputs.size() <= at) n.inputs.resize(at + 1, -1);

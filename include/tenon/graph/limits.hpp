@@ -15,8 +15,8 @@ namespace tenon::TENON_ABI {
 
 namespace detail {
 
-/// An allocator that counts the bytes in use. Error{limit} for a block that would pass the bound.
-/// Blocks may outlive its owner, so it lives until the owner and the last block are gone.
+/// An allocator that counts the bytes in use. Error{limit} for a block that would exceed the bound. Blocks
+/// may outlive the owner, so the Meter lives until the owner and the last block are gone.
 class Meter final : public Allocator {
   struct Drop {
     void operator()(Meter* m) const noexcept { m->drop(); }
@@ -51,7 +51,7 @@ class Meter final : public Allocator {
   }
   void give(int64_t bytes) noexcept { used_.fetch_sub(bytes, std::memory_order_relaxed); }
   int64_t bound() const { return bound_; }
-  /// The bytes that may still be taken.
+  /// The remaining bytes.
   int64_t left() const { return bound_ - used_.load(std::memory_order_relaxed); }
 
  private:
@@ -75,7 +75,7 @@ class Meter final : public Allocator {
   std::atomic<int64_t> holders_{1};  // the owner and the blocks
 };
 
-/// The end of the time that something is given, from the construction on.
+/// The end of a time limit that starts at construction.
 class Deadline {
   using Clock = std::chrono::steady_clock;
 
@@ -93,7 +93,7 @@ class Deadline {
                   str_cat(what, " has passed its time of ",
                           std::chrono::duration_cast<std::chrono::milliseconds>(limit_).count(), " ms"));
   }
-  /// The end; none: the wait has no bound.
+  /// The end; none if there is no limit.
   std::optional<Clock::time_point> end() const { return timed_ ? std::optional(end_) : std::nullopt; }
 
  private:
@@ -102,7 +102,7 @@ class Deadline {
   Clock::time_point end_{};
 };
 
-/// The bounds of one run, and the amounts that it has used. Belongs to the run's thread.
+/// The bounds of one run, and its usage so far. Belongs to the run's thread.
 class Budget {
  public:
   /// Whether the options set a bound.
@@ -121,7 +121,7 @@ class Budget {
     if (options_.stop.stop_requested()) throw Error(ErrorCode::cancelled, {}, "the run was cancelled");
     deadline_.check("the run");
   }
-  /// Waits until `done`, which is asked under the lock. Errors of `check` when a bound ends the wait.
+  /// Waits until `done`, which is called under the lock. Errors of `check` if a bound ends the wait.
   template <class Lock, class F>
   void wait(std::condition_variable_any& changed, Lock& lock, F done) const {
     while (!done()) {
@@ -136,16 +136,16 @@ class Budget {
     if (options_.max_iterations != no_bound && ++runs_[body] > options_.max_iterations)
       throw Error(ErrorCode::limit, {}, str_cat("more than ", options_.max_iterations, " iterations"));
   }
-  /// Memory for values; null when it has no bound.
+  /// Memory for values; null if it is unbounded.
   Meter* meter() const { return meter_.get(); }
 
-  /// Counts characters that a body gives to the node which runs it. Needs a meter.
+  /// Counts characters that a body returns to the node that runs it. Needs a meter.
   void hold(int64_t bytes) {
     meter_->take(bytes);
     held_ += bytes;
   }
   int64_t held() const { return held_; }
-  /// Gives back all but the first `bytes` that are held.
+  /// Releases all but the first `bytes` that are held.
   void release(int64_t bytes) {
     if (held_ > bytes) meter_->give(held_ - bytes);
     held_ = std::min(held_, bytes);

@@ -8,20 +8,20 @@ namespace tenon::TENON_ABI {
 class Program;
 struct GraphNode;
 
-/// A rewrite of a program that keeps its results and saves work. A pass sees the program after constants were
-/// folded. The bodies of If, Loop and Scan are programs of their own, and are rewritten before the program
-/// around them.
+/// A rewrite of a program that keeps its results and saves work. A pass sees the program after constant
+/// folding. The bodies of If, Loop and Scan are programs of their own, and are rewritten before the enclosing
+/// program.
 struct Pass {
   std::string_view name;
   void (*apply)(Program& program);
-  /// Whether the pass wants to see a node although its operands are constants. Such nodes and their readers
+  /// Whether the pass needs to see a node although its operands are constants. Such nodes and their readers
   /// are computed after the pass. Null: none.
   bool (*keeps)(const Program& program, const GraphNode& node) = nullptr;
 };
 
 /// A pass's report on one node: the rewrite, or the reason for leaving the node alone.
 struct PassReport {
-  std::string node;  ///< "node 'conv1' (Conv-11)", after the names of nodes whose bodies contain it
+  std::string node;  ///< "node 'conv1' (Conv-11)", preceded by the nodes whose bodies contain it
   std::string_view pass;
   bool applied = false;
   std::string text;

@@ -22,8 +22,8 @@
 
 namespace tenon::TENON_ABI {
 
-/// For SessionOptions::passes. A Session of a graph built in code applies only the passes it is given, so
-/// that programs that use none do not compile them.
+/// For SessionOptions::passes. A Session of a graph built in code applies only the passes that it is given,
+/// so programs that use none need not compile them.
 [[nodiscard]] inline std::vector<Pass> standard_passes() {
   return {passes::drop_casts,
           passes::fuse_qdq,

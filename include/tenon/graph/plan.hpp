@@ -1,6 +1,6 @@
-// The memory plan of a run. Values get offsets in one arena by their lifetimes. A result is written over an
+// The memory plan of a run. Values get offsets in one arena by their lifetimes. A result overwrites an
 // operand that dies, an operator that only changes extents shares its operand's memory, and the operands of a
-// Concat are written to their places in its result.
+// Concat are written directly into its result.
 #pragma once
 
 #include <bit>
@@ -11,20 +11,20 @@ namespace tenon::TENON_ABI::detail {
 
 /// Where a value's elements are stored.
 enum class Place : uint8_t {
-  none,      ///< nobody reads it
-  fixed,     ///< a constant, or an integer vector that the rules computed already
+  none,      ///< it has no readers
+  fixed,     ///< a constant, or an integer vector that the rules already computed
   given,     ///< an input or a captured value: the caller's memory
-  arena,     ///< memory of the arena, at Entry::offset
-  own,       ///< memory of the frame's own, kept between runs: strings
+  arena,     ///< in the arena, at Entry::offset
+  own,       ///< the frame's own memory, kept between runs: strings
   output,    ///< a graph output's memory
-  run_time,  ///< assigned in the run: extents that depend on data, and values that are no tensors
+  run_time,  ///< assigned in the run: extents that depend on data, and values other than tensors
 };
 
 enum class Action : uint8_t {
   skip,     ///< nothing to do: the results are fixed or share the operand's memory
   compute,  ///< operands and results have memory: call the operator
   rename,   ///< the first result is the first operand's memory under other extents
-  infer,    ///< extents are known in the run only: infer, allocate, call
+  infer,    ///< extents are known only in the run: infer, allocate, call
   fresh,    ///< the operator allocates its results itself
 };
 
@@ -67,8 +67,8 @@ class Planner {
     find_last_uses();
     for (std::size_t s = 0; s < program.nodes().size(); ++s)
       plan_.actions.push_back(step(static_cast<int>(s)));
-    // When an output shares an arena value's memory, the root's place becomes `output`. The other values that
-    // share the memory take that place too.
+    // If an output shares an arena value's memory, the root's place becomes `output`, and so does the place
+    // of the other values that share it.
     for (Plan::Entry& e : plan_.values)
       if (e.root >= 0) e.place = plan_.values[static_cast<std::size_t>(e.root)].place;
     lay_out();
@@ -115,8 +115,8 @@ class Planner {
     } catch (const Error& e) {
       rethrow_at(n, e);
     }
-    // A provisional result comes from a rule that has not seen all the values it needs, and that may still
-    // refuse them. The run then calls the rule again, with everything known.
+    // A provisional result comes from a rule that lacks some of the values it needs, and may still refuse
+    // them. The run then calls the rule again with all values.
     bool known = true;
     for (std::size_t k = 0; k < out_.size(); ++k) {
       known &= !std::exchange(out_[k].provisional, false);
@@ -164,7 +164,7 @@ class Planner {
     first_[static_cast<std::size_t>(v)] = s;
   }
 
-  /// Lets v share the memory of value r. If v is an output, r's memory has to be in the arena, else false.
+  /// Lets v share the memory of value r. False if v is an output and r's memory is not in the arena.
   bool share(ValueId v, ValueId r) {
     Plan::Entry& memory = root(r);
     const int output = outputs_[static_cast<std::size_t>(v)];
@@ -181,12 +181,12 @@ class Planner {
     return true;
   }
 
-  /// Lets the operands of a join lie in its result v, one behind the other, so that nothing is left to copy.
-  /// They do where all axes before the joined one have extent 1.
+  /// Places the operands of a join consecutively in its result v, so that nothing is copied. Possible if all
+  /// axes before the joined one have extent 1.
   void adopt(const Graph::Node& n, ValueId v) {
     if (at(v).place != Place::arena || bits_of(at(v).info.type.element) % 8 != 0) return;
     const Dims& y = at(v).info.dims;
-    int axis = 0;  // that the operands are joined along, if they meet these conditions
+    int axis = 0;  // the joined axis, if the conditions are met
     while (axis < y.rank() && y[axis].is(1)) ++axis;
     Dim sum = 0;
     for (ValueId x : n.inputs) {
@@ -205,7 +205,7 @@ class Planner {
       shift += bytes;
     }
   }
-  /// Puts root r, with the values that share its memory, into the memory of root v.
+  /// Moves root r, with the values that share its memory, into the memory of root v.
   void adopt(ValueId r, ValueId v, int64_t shift) {
     ValueId w = r;
     do {
@@ -220,8 +220,8 @@ class Planner {
     joins_[static_cast<std::size_t>(v)] = true;
   }
 
-  /// Lets the first result share the first operand's memory. False when another result is used, for only the
-  /// operator can compute that one.
+  /// Lets the first result share the first operand's memory. False if another result is used, because only
+  /// the operator can compute that one.
   bool rename(const Graph::Node& n) {
     const ValueId v = n.outputs[0], x = n.inputs.empty() ? -1 : n.inputs[0];
     if (x < 0 || at(x).info.type.kind != Kind::tensor || at(x).place == Place::run_time || at(x).root < 0)
@@ -256,8 +256,8 @@ class Planner {
     int first, last;
     int64_t bytes;
   };
-  /// Blocks that have a place, in the order of their first steps, as a heap of their last steps. Lists the
-  /// blocks that live at the same time as another one without looking at the rest.
+  /// Placed blocks, ordered by their first steps, with a heap of their last steps. Lists the blocks that are
+  /// alive at the same time as another one without visiting the rest.
   class Placed {
    public:
     explicit Placed(std::size_t blocks) : leaves_(std::bit_ceil(blocks)), last_(2 * leaves_, -1) {}
@@ -281,9 +281,9 @@ class Planner {
     std::vector<int> last_;
   };
 
-  // Places the greatest value first, each at the lowest offset that overlaps no value of an overlapping
-  // lifetime. A value whose lifetime overlaps very many others' goes behind them all: looking for gaps
-  // among them would take time that grows with their square.
+  // Places the largest values first, each at the lowest offset that overlaps no value of an overlapping
+  // lifetime. A value whose lifetime overlaps too many others is placed after them all: the search for gaps
+  // would take quadratic time.
   void lay_out() {
     std::vector<Block> blocks;
     for (ValueId v = 0; v < static_cast<ValueId>(first_.size()); ++v) {
@@ -328,10 +328,10 @@ class Planner {
 
   const Program& program_;
   Plan plan_;
-  std::vector<int> outputs_;   // for each value: its number among the program's outputs, or -1
+  std::vector<int> outputs_;   // for each value: its index in the program's outputs, or -1
   std::vector<int> first_;     // the first step that writes a root's memory, or -1
-  std::vector<ValueId> next_;  // values of one memory form a ring
-  std::vector<bool> joins_;    // roots in which operands of a join lie
+  std::vector<ValueId> next_;  // values that share memory form a ring
+  std::vector<bool> joins_;    // roots that contain operands of a join
   std::vector<op::Info> in_, out_;
 };
 

@@ -18,7 +18,8 @@ class Program;
 
 namespace detail {
 
-/// The tensor's bytes, which may lie anywhere, at an aligned place. A file's memory is given back on the way.
+/// An aligned copy of the tensor's bytes, which may be unaligned. Pages of a mapped file are released after
+/// copying.
 inline AnyTensor aligned_copy(const AnyTensor& from) {
   constexpr int64_t step = int64_t{1} << 22;
   AnyTensor to = AnyTensor::uninitialized(from.dtype(), from.extents(), lasting_allocator());
@@ -39,14 +40,14 @@ inline AnyTensor aligned_copy(const AnyTensor& from) {
 
 struct ProgramOptions {
   bool fold = true;  ///< compute nodes over constants when the program is made
-  /// Memory for computed constants. A node for which it has none left is computed in the run. Null:
+  /// Memory for computed constants. A node whose results no longer fit is computed in the run. Null:
   /// max_folded_bytes of the default allocator.
   Allocator* folded = nullptr;
   int64_t max_folded_bytes = int64_t{1} << 30;
   std::span<const Pass> passes{};
-  std::vector<PassReport>* reports = nullptr;  ///< receives the passes' reports; null: nobody asks
-  std::string where{};                         ///< stands in front of nodes in reports
-  const detail::Budget* budget = nullptr;      ///< bounds the time that this takes; null: nothing does
+  std::vector<PassReport>* reports = nullptr;  ///< receives the passes' reports; null: not requested
+  std::string where{};                         ///< prefix of nodes in reports
+  const detail::Budget* budget = nullptr;      ///< bounds the compilation time; null: unbounded
 };
 
 namespace detail {
@@ -57,7 +58,7 @@ namespace detail {
   throw Error(e.code(), itself ? describe(n) : str_cat(describe(n), ": ", e.where()), e.message());
 }
 
-/// A body that records the inputs of the last `infer`. The rule of a loop calls `infer` until the answer
+/// A body that records the inputs of the last `infer`. The rule of a loop calls `infer` until the result
 /// holds for every iteration, so the last inputs hold for every run.
 class Probe final : public op::Body {
  public:
@@ -80,7 +81,7 @@ class Probe final : public op::Body {
 
 }  // namespace detail
 
-/// The place of a body: the program around it, and the types and extents of the body's inputs.
+/// The context of a body: the enclosing program, and the types and extents of the body's inputs.
 struct ProgramScope {
   const Program& around;
   std::span<const op::Info> inputs;
@@ -92,18 +93,18 @@ class Program {
 
   struct ValueEntry {
     std::string name;
-    mutable Value constant;  ///< the value, when it does not depend on a run; see stored()
+    mutable Value constant;  ///< the value, if it does not depend on a run; see stored()
     bool used = false;       ///< a node or an output reads it
   };
   /// A value that a run gives: an input or a capture.
   struct Given {
     ValueId value = -1;
-    ValueId outer = -1;  ///< of a capture: the value of the program around
+    ValueId outer = -1;  ///< of a capture: the value of the enclosing program
     op::Info info;       ///< type and extents, as far as they are known before a run
   };
-  /// `outputs` are values of the graph. `replaced` are inputs that have a value of their own, but get another
-  /// one from the run. `drained` is the graph itself where it may lose its constants: then weights that
-  /// passes lay out anew do not stand in memory twice.
+  /// `outputs` are values of the graph. `replaced` are inputs whose default values the run overrides.
+  /// `drained` is the graph itself if it may lose its constants, so that weights with a new layout are not
+  /// held in memory twice.
   Program(const Graph& graph, std::vector<ValueId> outputs, std::span<const ValueId> replaced,
           const ProgramOptions& options, const ProgramScope* scope = nullptr, Graph* drained = nullptr)
       : outputs_(std::move(outputs)), fold_(options.fold), folded_(options.folded), budget_(options.budget) {
@@ -123,23 +124,23 @@ class Program {
     finish();
   }
 
-  /// The graph's values by the same numbers, then values that passes added.
+  /// The graph's values with the same ids, then values that passes added.
   const std::deque<ValueEntry>& values() const { return values_; }
   const ValueEntry& entry(ValueId v) const { return values_[static_cast<std::size_t>(v)]; }
-  /// The nodes of a run, in order. While a pass works, nodes are ordered by number: removed nodes have no
+  /// The nodes of a run, in order. While a pass runs, nodes are ordered by number: removed nodes have no
   /// operator, added nodes come last.
   const std::deque<Node>& nodes() const { return nodes_; }
-  /// The graph's inputs in order, then captures that are used.
+  /// The graph's inputs in order, then the captures in use.
   const std::vector<Given>& given() const { return given_; }
   const std::vector<ValueId>& outputs() const { return outputs_; }
-  /// The value, when it does not depend on a run, else empty. The first call for a tensor that is not aligned
-  /// copies it; the runs of a finished program find only the tensors that `stored` gives.
+  /// The value if it does not depend on a run, else empty. The first call for an unaligned tensor copies it;
+  /// runs of a finished program see only the tensors that `stored` returns.
   const Value& constant(ValueId v) const {
     Value& c = entry(v).constant;
     if (c.is_tensor() && !c.tensor().aligned()) c = detail::aligned_copy(c.tensor());
     return c;
   }
-  /// The same as it is stored. A tensor may not be aligned: only its bytes may be read.
+  /// The same as stored. A tensor may be unaligned: only its bytes may be read.
   const Value& stored(ValueId v) const { return entry(v).constant; }
   /// Whether a node or an output reads the value.
   bool used(ValueId v) const { return entry(v).used; }
@@ -149,7 +150,7 @@ class Program {
 
   const Node& node(int n) const { return nodes_[static_cast<std::size_t>(n)]; }
   /// Calls f(number, node) for each node. Nodes that f adds or removes are skipped. When f returns, operators
-  /// that it replaced or removed are gone, and constants that nobody reads any more.
+  /// that it replaced or removed are destroyed, as are constants without readers.
   template <class F>
   void for_each_node(F f) {
     for (int n = 0, count = static_cast<int>(nodes_.size()); n < count; ++n) {
@@ -165,11 +166,11 @@ class Program {
       if (const Op* op = node.op.template as<Op>()) f(n, *op);
     });
   }
-  /// The type and extents of a value, as far as they are known before a run. Not present() when a node's rule
+  /// The type and extents of a value, as far as they are known before a run. Not present() if a node's rule
   /// forbids its operands; the plan raises that error.
   const op::Info& info(ValueId v) const { return edit_->infos[static_cast<std::size_t>(v)]; }
-  /// Gives each extent that nobody knows a symbol of its own, by which passes see that values further on have
-  /// the same one. Not in bodies: their symbols would be mistaken for those of the program around.
+  /// Gives each unknown extent a symbol of its own, so that passes see which values downstream have the same
+  /// extent. Not in bodies: their symbols would be confused with the enclosing program's.
   void name_extents(ValueId v, op::Info& i) const {
     constexpr int64_t first = int64_t{1} << 30;  // graphs have fewer names
     if (!edit_->names_extents || i.type.kind != Kind::tensor || !i.dims.ranked() || v >= first / max_rank)
@@ -180,24 +181,24 @@ class Program {
   }
   /// The node that makes a value, or -1.
   int maker(ValueId v) const { return uses(v).maker; }
-  /// The nodes that read a value themselves or in a body. A node that reads it twice is listed twice.
+  /// The nodes that read a value directly or in a body. A node that reads it twice is listed twice.
   std::span<const int> readers(ValueId v) const { return uses(v).readers; }
   bool is_output(ValueId v) const { return uses(v).outputs > 0; }
-  /// Whether a body reads the value, which must then stay as it is.
+  /// Whether a body reads the value, which must then stay unchanged.
   bool is_captured(ValueId v) const {
     return std::ranges::any_of(readers(v),
                                [&](int n) { return std::ranges::count(node(n).captures, v) > 0; });
   }
-  /// The node that is the value's only reader, once and not in a body. -1 when there is none, or the value is
-  /// an output.
+  /// The value's only reader, if it reads the value once and not in a body. Else, or if the value is an
+  /// output, -1.
   int only_reader(ValueId v) const {
     return readers(v).size() == 1 && !is_output(v) && !is_captured(v) ? readers(v)[0] : -1;
   }
 
   // --- edits of passes ---
-  // Infos are right after each edit. A node whose results are no longer read is removed at once, a constant
-  // when the next node is visited. The end of the pass restores the topological order of nodes, and computes
-  // the nodes whose operands became constant.
+  // Infos are up to date after each edit. A node whose results lose their last reader is removed at once, a
+  // constant when the next node is visited. At the end of the pass, the topological order of nodes is
+  // restored, and nodes whose operands became constant are computed.
 
   ValueId add_constant(std::string name, Value value) {
     const ValueId v = add_value(std::move(name));
@@ -219,7 +220,7 @@ class Program {
     update(static_cast<int>(nodes_.size()) - 1);
     return outputs;
   }
-  /// Gives a node another operator and other inputs; its results stay the same values.
+  /// Replaces a node's operator and inputs; its results keep their ids.
   void replace(int number, AnyOperator op, std::vector<ValueId> inputs) {
     Node& n = at(number);
     edit_->changed = true;
@@ -261,7 +262,7 @@ class Program {
   std::string label(int n) const { return str_cat(node(n).op.spec().name, " '", node(n).name, "'"); }
   /// Reports that the pass is about to rewrite a node.
   void applied(int n, const auto&... text) const { report(n, true, text...); }
-  /// Reports why the pass leaves a node alone although the node's operator is one that the pass handles.
+  /// Reports why the pass leaves a node alone although it handles the node's operator.
   void skipped(int n, const auto&... text) const { report(n, false, text...); }
 
  private:
@@ -274,9 +275,9 @@ class Program {
   struct Edit {
     std::deque<op::Info> infos;
     std::deque<Uses> uses;
-    std::vector<AnyOperator> removed;  // kept, for the visitor of a node may still refer to them
+    std::vector<AnyOperator> removed;  // kept, because the visitor of a node may still refer to them
     std::vector<ValueId> left;         // values that lost a reader
-    bool changed = true;               // whether nodes were changed since they were last put in order
+    bool changed = true;               // whether nodes changed since they were last sorted
     bool names_extents = false;        // see name_extents
     std::string_view pass;
     const ProgramOptions* options = nullptr;
@@ -338,7 +339,7 @@ class Program {
     return needed;
   }
 
-  /// Adds a graph's node. `n` is the same over the program's values.
+  /// Adds a graph's node. `n` is the same node over the program's values.
   void add_from(const Graph& graph, const Node& from, Node n, const ProgramOptions& options) {
     check_time(n);
     compile_bodies(n, options);
@@ -348,8 +349,8 @@ class Program {
     if (edit_) infer(static_cast<int>(nodes_.size()) - 1);
   }
 
-  /// Puts the nodes of an operator's function in the place of its node. False where they are not known before
-  /// the run, or a result is not made by a node of its own.
+  /// Replaces a node with the nodes of its operator's function. False if these are unknown before the run, or
+  /// a result is not made by a node of its own.
   bool expand(const Graph& graph, const Node& from, const Node& n, const ProgramOptions& options) {
     const auto content = [&](std::size_t k) { return stored(n.inputs[k]); };
     const std::optional<Graph> body = graph.function_of(from, content);
@@ -406,8 +407,8 @@ class Program {
     n.captures = detail::outer_values(n.op);
   }
 
-  /// Computes a node over constants and makes its results constants. False when the node cannot be folded, or
-  /// one of the passes to come wants to see it.
+  /// Computes a node over constants and makes its results constants. False if the node cannot be folded, or a
+  /// later pass needs to see it.
   bool fold(const Node& n, std::span<const Pass> passes = {}) {
     bool all = n.op && n.op.spec().deterministic && n.captures.empty();
     for_each_operand(n, [&](ValueId v) { all &= static_cast<bool>(stored(v)); });
@@ -421,9 +422,9 @@ class Program {
     const std::size_t characters = std::accumulate(in.begin(), in.end(), std::size_t{0}, longest);
     if (characters > 128) return false;
     std::vector<Value> out;
-    // An error is not raised here: the node raises it in the run, if the run executes it. The branch of an If
-    // may never be taken. A few bytes of a file may ask for a huge constant, whose memory is refused before
-    // the operator computes it.
+    // Errors are not raised here, but in the run if it executes the node: the branch of an If may never be
+    // taken. A few bytes of a file may request a huge constant, whose memory is refused before the operator
+    // computes it.
     try {
       detail::Meter::Owner few;
       if (characters > 0) few = detail::Meter::make(*folded_, int64_t{1} << 20);
@@ -439,8 +440,8 @@ class Program {
     for (std::size_t k = 0; k < out.size(); ++k) set_constant(n.outputs[k], std::move(out[k]));
     return true;
   }
-  /// The length of the longest string in a value. Characters are not in the memory that folding is given, and
-  /// a chain of nodes can double them with each: nodes are folded that read short strings and make few.
+  /// The length of the longest string in a value. The bound on folding does not include characters, and each
+  /// node of a chain can double them. So only nodes that read short strings and make few are folded.
   static std::size_t longest_text(const Value& v) {
     std::size_t most = 0;
     if (v.is_sequence())
@@ -469,12 +470,12 @@ class Program {
       if ((tidy() || pass.keeps != nullptr) && fold_) fold_all(options.passes.subspan(k + 1));
     }
   }
-  /// Computes the nodes whose operands a pass made constant, or that it wanted to see first.
+  /// Computes the nodes whose operands a pass made constant, or that it needed to see first.
   void fold_all(std::span<const Pass> passes) {
     for (int n = 0; n < static_cast<int>(nodes_.size()); ++n) {
       check_time(node(n));
       if (!fold(node(n), passes)) continue;
-      edit_->changed = true;  // a node without operands may be one for which there was no memory before
+      edit_->changed = true;  // a node without operands may have had no memory before
       edit_->removed.push_back(std::exchange(at(n).op, {}));
       for_each_operand(node(n), [&](ValueId v) { unlink(v, n); });
       for (ValueId v : node(n).outputs) {
@@ -489,7 +490,7 @@ class Program {
     for (int n = 0; n < static_cast<int>(nodes_.size()); ++n) link(n);
     for (ValueId v : outputs_) ++uses(v).outputs;
   }
-  /// Enters a node as the maker of its results and the reader of its operands.
+  /// Registers a node as the maker of its results and a reader of its operands.
   void link(int n) {
     for (ValueId v : node(n).outputs) uses(v).maker = n;
     for_each_operand(node(n), [&](ValueId v) { uses(v).readers.push_back(n); });
@@ -563,8 +564,8 @@ class Program {
       for (ValueId v : node(n).outputs) pending.insert(readers(v).begin(), readers(v).end());
     }
   }
-  /// Keeps the nodes that the outputs need. Each comes after the makers of its operands; otherwise the order
-  /// stays. Returns whether the pass changed anything.
+  /// Keeps only the nodes that the outputs need, each after the makers of its operands, in an otherwise
+  /// unchanged order. Returns whether the pass changed anything.
   bool tidy() {
     if (!std::exchange(edit_->changed, false)) return false;
     enum : char { unneeded, needed, open, done };
@@ -639,7 +640,7 @@ class Program {
 
   std::vector<ValueId> outputs_;
   bool fold_;
-  // While the program is made:
+  // Only during construction:
   Allocator* folded_;
   const detail::Budget* budget_;
   std::deque<ValueEntry> values_;

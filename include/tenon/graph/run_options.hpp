@@ -1,4 +1,4 @@
-// RunOptions: what a run gives, its bounds and its profile.
+// RunOptions: a run's outputs, bounds and profile.
 #pragma once
 
 #include <chrono>
@@ -23,25 +23,25 @@ struct Profile {
   std::vector<Entry> entries;
 };
 
-/// A bound on bytes or on numbers of things that nothing passes.
+/// A bound on bytes or counts that nothing exceeds.
 inline constexpr int64_t no_bound = std::numeric_limits<int64_t>::max();
 
-/// A run that passes one of the bounds ends with Error{limit}, one that is cancelled with Error{cancelled};
-/// where() names the node. The session and its other runs go on as before. There are no bounds by default:
-/// a model from an untrusted source may hold a Loop without an end, so give its runs time_limit and
-/// max_bytes: s.run(feeds, {.time_limit = std::chrono::seconds(5), .max_bytes = int64_t{1} << 30})
+/// A run that exceeds a bound ends with Error{limit}, a cancelled one with Error{cancelled}; where() names
+/// the node. The session and its other runs go on as before. There are no bounds by default: a model from an
+/// untrusted source may hold a Loop without an end, so give its runs time_limit and max_bytes: s.run(feeds,
+/// {.time_limit = std::chrono::seconds(5), .max_bytes = int64_t{1} << 30})
 struct RunOptions {
   std::vector<std::string> outputs{};  ///< any values of the graph by name; empty: the graph's outputs
-  Profile* profile = nullptr;          ///< receives the time of each node; of `run`, and not of a Binding
-  /// Time from the call on, in which a graph is also made ready for outputs or inputs that are new. The clock
-  /// is read before each node and each iteration, so that an operator which has begun is finished.
+  Profile* profile = nullptr;          ///< receives the time of each node; used by `run`, not by a Binding
+  /// Time from the call on, including the compilation for new outputs or inputs. The clock is read before
+  /// each node and each iteration, so an operator that has begun is finished.
   std::chrono::steady_clock::duration time_limit = std::chrono::steady_clock::duration::max();
-  /// Iterations of one node (Loop, Scan, SequenceMap), together in all loops around it.
+  /// Iterations of one node (Loop, Scan, SequenceMap), summed over all enclosing loops.
   int64_t max_iterations = no_bound;
   /// Bytes that values take at any one time: arenas, outputs, and results whose extents only the run knows,
-  /// with the characters of strings. Strings that a loop's body gives are counted until the loop ends. A node
-  /// whose strings might pass the bound, if each were as long as the longest it reads, does not begin.
-  /// Inputs, constants and operators' working memory are not counted.
+  /// with the characters of strings. Strings that a loop's body returns are counted until the loop ends. A
+  /// node whose strings would exceed the bound in the worst case, each as long as the longest it reads, does
+  /// not begin. Inputs, constants and operators' working memory are not counted.
   int64_t max_bytes = no_bound;
   /// Cancels the run from any thread, before its next node or iteration.
   std::stop_token stop{};

@@ -1,5 +1,5 @@
-// Session: runs a graph. Bodies: session_impl.hpp; programs that link //loader, which has them compiled, do
-// without.
+// Session: runs a graph. The function bodies are in session_impl.hpp; programs that link //loader use its
+// compiled ones.
 #pragma once
 
 #include "tenon/base/thread_pool.hpp"
@@ -9,7 +9,7 @@
 
 namespace tenon::TENON_ABI::detail {
 
-/// The plan of a program's run with these inputs; those that are left out are taken as they are declared.
+/// The plan of a program's run with these inputs; omitted inputs are assumed to be as declared.
 Plan plan_of(const Program& program, const Feeds& feeds);
 
 }  // namespace tenon::TENON_ABI::detail

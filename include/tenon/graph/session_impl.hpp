@@ -1,4 +1,4 @@
-// Bodies of session.hpp.
+// Function bodies of session.hpp.
 #pragma once
 
 #include <condition_variable>
@@ -15,7 +15,7 @@
 
 namespace tenon::TENON_ABI {
 
-// What a Binding keeps of its session, and may outlive it with.
+// The state that lets a Binding outlive its session.
 struct Binding::Bound {
   std::shared_ptr<const void> variant;  // with the program that the frame runs
   std::shared_ptr<ThreadPool> pool;
@@ -31,17 +31,17 @@ TENON_SESSION Binding& Binding::operator=(Binding&&) noexcept = default;
 TENON_SESSION Binding::~Binding() = default;
 
 struct Session::State {
-  // The graph compiled for one set of outputs and one set of replaced inputs (inputs with a value of their
-  // own that the run gives all the same).
+  // The graph compiled for one set of outputs and one set of replaced inputs (inputs whose default values the
+  // run overrides).
   struct Variant {
     std::vector<std::string> outputs;
     std::vector<ValueId> given;
-    // Made by one thread, and read by others when it is ready:
+    // Written by one thread, read by others once ready:
     std::vector<bool> needed;  // whether the outputs depend on each input of the graph
     std::optional<detail::Runner> runner;
     // Guarded by State::mutex:
     enum class Progress : uint8_t { compiling, ready, failed, given_up } progress = Progress::compiling;
-    // Of a failed one. Each run that waits throws a copy of an Error; what else there is, they share.
+    // If it failed. Each waiting run throws its own copy of an Error; other exceptions are shared.
     std::optional<Error> error;
     std::exception_ptr other;
   };
@@ -55,12 +55,12 @@ struct Session::State {
   Executor* executor() const { return options.executor ? options.executor : tenon::detail::current_executor; }
 
   /// Calls f(variant, inputs, budget) with the variant for the options, the inputs in the graph's order, and
-  /// the bounds, null for none.
+  /// the bounds (null: none).
   template <class F>
   void with_inputs(const Feeds& feeds, std::vector<std::string>& output_names, std::vector<Value>& values,
                    const RunOptions& run, F f);
-  /// Sets the input of that name, looked for from input `first` on and then before it; returns the one behind
-  /// it, where feeds in the graph's order find the next input at once.
+  /// Sets the named input, searching from input `first` on and then before it. Returns the index after it, at
+  /// which feeds in the graph's order find their next input at once.
   std::size_t feed(std::string_view name, const Value& value, std::span<const Value*> inputs,
                    std::size_t first) const;
   void check(const Graph::ValueEntry& e, const Value& v) const;
@@ -69,7 +69,7 @@ struct Session::State {
   static std::vector<bool> needed_inputs(const Graph& graph, std::span<const ValueId> outputs);
   std::shared_ptr<Variant> find_variant(const RunOptions& run, std::span<const ValueId> given,
                                         const detail::Budget* budget);
-  /// Compiles a variant that find_variant has entered, and tells those that wait for it.
+  /// Compiles a variant that find_variant has registered, and notifies the runs that wait for it.
   void make(const std::shared_ptr<Variant>& variant, const detail::Budget* budget);
   std::vector<ValueId> ids_of(const std::vector<std::string>& requested) const;
   void compile(Variant& variant, const Graph& from, std::vector<ValueId> ids, const detail::Budget* budget,
@@ -84,7 +84,7 @@ struct Session::State {
   std::shared_ptr<Variant> own;  // of the graph's outputs
   std::mutex mutex;
   std::condition_variable_any compiled;            // a variant is ready, or will not be
-  std::vector<std::shared_ptr<Variant>> variants;  // the others, the last one used last
+  std::vector<std::shared_ptr<Variant>> variants;  // the others, most recently used last
 };
 
 TENON_SESSION Session::Session(Session&&) noexcept = default;
@@ -184,14 +184,14 @@ void Session::State::with_inputs(const Feeds& feeds, std::vector<std::string>& o
   std::fill(inputs.begin(), inputs.end(), nullptr);
   std::size_t next = 0;
   for (const auto& [name, value] : feeds) next = feed(name, value, inputs, next);
-  // Inputs that replace a value of their own, in the graph's order.
+  // Inputs whose default values are overridden, in the graph's order.
   ValueId* const given = scratch.take<ValueId>(static_cast<int64_t>(count));
   std::size_t replaced = 0;
   for (std::size_t k = 0; k < count; ++k) {
     const Graph::ValueEntry& e = graph.entry(graph.inputs()[k]);
     if (inputs[k] != nullptr && e.optional) given[replaced++] = graph.inputs()[k];
   }
-  // Held until the run ends, for other runs may push it out.
+  // Held until the run ends, because other runs may evict it.
   const std::shared_ptr<Variant> variant = find_variant(run, {given, replaced}, budget ? &*budget : nullptr);
   for (std::size_t k = 0; k < count; ++k)
     if (const Graph::ValueEntry& e = graph.entry(graph.inputs()[k]);
@@ -266,7 +266,7 @@ TENON_SESSION void Session::State::make(const std::shared_ptr<Variant>& variant,
                                         const detail::Budget* budget) {
   using Progress = Variant::Progress;
   const auto end = [&](Progress progress) {
-    std::shared_ptr<Variant> gone;  // freed outside of the lock
+    std::shared_ptr<Variant> gone;  // freed outside the lock
     const std::lock_guard lock(mutex);
     variant->progress = progress;
     const auto ready = [](const std::shared_ptr<Variant>& v) { return v->progress == Progress::ready; };
@@ -290,7 +290,7 @@ TENON_SESSION void Session::State::make(const std::shared_ptr<Variant>& variant,
       compile(*variant, again, std::move(ids), budget);
     }
   } catch (const Error& e) {
-    // The bounds are this run's own. Another one that waits has others, and compiles for itself.
+    // The bounds apply to this run only. A waiting run has its own bounds, and compiles again.
     const bool bounded = e.code() == ErrorCode::limit || e.code() == ErrorCode::cancelled;
     variant->error = e;
     end(budget != nullptr && bounded ? Progress::given_up : Progress::failed);

@@ -1,4 +1,4 @@
-// The memory of strings: their characters lie in blocks of their own, which no Allocator gives.
+// The memory of strings, whose characters lie in separate blocks that come from no Allocator.
 #pragma once
 
 #include <algorithm>
@@ -31,14 +31,13 @@ inline int64_t text_bytes(const Value& v) {
   return bytes;
 }
 
-/// The memory of a tensor's elements, the characters of strings included.
+/// The memory of a tensor's elements, including the characters of strings.
 inline int64_t content_bytes(const AnyTensor& t) { return t.bytes() + text_bytes(t); }
 
 namespace detail {
 
-/// The most characters that `count` strings of an operator's results may have. Each is made of one string of
-/// each operand, or is one of the attributes'; operators that join tensors or rename one take each string
-/// once.
+/// An upper bound on the characters in `count` strings of an operator's results. Each is made of one string
+/// per operand, or comes from an attribute; operators that join tensors or rename one use each string once.
 inline int64_t most_text(const AnyOperator& op, std::span<const Value* const> in, int64_t count) {
   int64_t all = 0, longest = 0;
   const auto measure = [&](const std::string& s) {

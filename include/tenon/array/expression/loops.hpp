@@ -1,5 +1,5 @@
-// The loops that compute expressions: in registers from loads to results where the kernels' functions of
-// batches allow it, else operator by operator over panels.
+// The loops that compute expressions: in registers from loads to results if the kernels' functions of batches
+// allow it, else operator by operator over panels.
 #pragma once
 
 #include <tuple>
@@ -15,8 +15,8 @@ namespace tenon::TENON_ABI::array_detail {
 
 struct NoFunction {};
 
-/// The kernels' function of batches that an operator is for float and double; NoFunction where it is more
-/// than that.
+/// The kernels' function of batches that implements an operator for float and double; NoFunction if there is
+/// none.
 template <class Op>
 inline constexpr NoFunction function_of{};
 template <Str Name, kernels::UnaryOp F, Str Input, Str Output, int... Since>
@@ -49,9 +49,8 @@ struct LaneFunction<F> {
 };
 #endif
 
-/// Of a held operand: how many tensors are in it, and whether its elements are computed in registers from
-/// their loads to the result. Compiled kernels choose their level at run time, and are called for panels
-/// then.
+/// Of a held operand: the number of its tensors, and whether its elements are computed in registers from
+/// loads to the result. Compiled kernels choose their level at run time, and are then called for panels.
 template <class X>
 struct Part;
 template <class T, class S>
@@ -82,15 +81,15 @@ struct Part<Expression<Op, X...>> {
 
 // --------------------------------------------------------------------------------------------------- leaves
 
-/// Elements of a result that are computed at a time where an operand has to be laid out for it, or where
-/// operators follow each other through memory: the panels stay in the first cache.
+/// The number of elements of a result computed at a time if an operand must be laid out for it, or operators
+/// pass results through memory: the panels stay in the first-level cache.
 inline constexpr int64_t panel = 1024;
 
-/// A tensor of an expression, and how its elements come to stand side by side with the result's.
+/// A tensor of an expression, and the way to align its elements with the result's.
 class Leaf {
  public:
-  /// v broadcasts to the result's extents, whose product is `size`, not 0. Takes memory for a panel if it is
-  /// to be laid out.
+  /// v broadcasts to the result's extents, whose product is `size`, not 0. Allocates memory for a panel if it
+  /// must be laid out.
   template <class T, class S>
   void bind(const TensorView<const T, S>& v, std::span<const int64_t> result, int64_t size,
             Scratch& scratch) {
@@ -100,7 +99,7 @@ class Leaf {
     if (!dense_) lay_out(v.size(), v.extents(), result, scratch);
   }
   bool dense() const { return dense_; }
-  /// One element for all of the result's.
+  /// Whether one element serves for all of the result's.
   bool constant() const { return period_ == 1; }
   const void* data() const { return data_; }
 
@@ -113,7 +112,7 @@ class Leaf {
 
  private:
   int64_t bytes(int64_t n) const { return n * element_; }
-  // Not inlined, or each chain would have copies of these for each tensor.
+  // Not inlined, because each chain would contain copies for each tensor.
   [[gnu::noinline]] const void* gather(int64_t at, int64_t count) {
     const int64_t step = plan_.strides[0][plan_.rank - 1];
     const void* in_place = nullptr;
@@ -135,7 +134,7 @@ class Leaf {
     panel_ = scratch.take<std::byte>(bytes(panel + period_));
     if (period_ > 0) repeat(panel_, data_, period_, panel + period_);
   }
-  /// n elements that are `period` elements over and over.
+  /// Writes n elements that repeat `period` elements.
   void repeat(std::byte* to, const std::byte* from, int64_t period, int64_t n) const {
     std::memcpy(to, from, static_cast<std::size_t>(bytes(std::min(period, n))));
     for (int64_t have = period; have < n; have += have)
@@ -145,12 +144,12 @@ class Leaf {
   const std::byte* data_ = nullptr;
   int64_t element_ = 0;  // bytes of one
   bool dense_ = true;
-  int64_t period_ = 0;  // elements repeat after so many
+  int64_t period_ = 0;  // the number of elements after which they repeat
   std::byte* panel_ = nullptr;
   kernels::BroadcastPlan<2> plan_;
 };
 
-/// Calls f for a view of each tensor of an expression, from left to right.
+/// Calls f with a view of each tensor of an expression, from left to right.
 template <class T, class S, class F>
 void each_tensor(const TensorView<const T, S>& v, F&& f) {
   f(v);
@@ -170,7 +169,8 @@ void each_tensor(const Expression<Op, X...>& e, F&& f) {
 
 #ifndef TENON_COMPILED
 
-/// An operand as batches of the level Arch: at(i) are the lanes from element i on, at(i, n) the first n.
+/// An operand as batches of the level Arch: at(i) returns the lanes from element i on, at(i, n) only the
+/// first n.
 template <class Arch, class X>
 struct Lanes;
 
@@ -204,13 +204,13 @@ struct Lanes<Arch, Expression<Op, X, Y>> {
   Lanes<Arch, Y> y;
   Lanes(const Expression<Op, X, Y>& e, const void* const*& next)
       : x(std::get<0>(e.parts()), next), y(std::get<1>(e.parts()), next) {}
-  // in_register: GCC would make one operation of a product and a sum, which rounds otherwise than the two.
+  // in_register: GCC would contract a product and a sum to one operation, which rounds differently.
   auto at(auto... i) const {
     return simd::in_register(LaneFunction<function_of<Op>>::call(x.at(i...), y.at(i...)));
   }
 };
 
-/// to[0, n) = the elements of x, whose tensors' elements are where `from` says. Flattened, for in a large
+/// to[0, n) = the elements of x, whose tensors' elements are where `from` says. Flattened, because in a large
 /// unit GCC would call functions of one instruction.
 template <class Arch, class X, class T>
 [[gnu::noinline, gnu::flatten]] void run_lanes(const X& x, const void* const* from, T* to, int64_t n) {
@@ -238,8 +238,8 @@ struct Target {
   const TensorView<T>& view() const { return at; }
 };
 
-/// The elements of x for the result's [at, at + count): one, of rank 0, where all are the same, else `count`.
-/// They are written to `to`, where that is given.
+/// The elements of x for the result's [at, at + count): one, of rank 0, if all are equal, else `count`. They
+/// are written to `to`, if given.
 template <class T, class S>
 TensorView<const T> elements(const TensorView<const T, S>&, Leaf*& leaf, Scratch&, int64_t at, int64_t count,
                              std::nullptr_t) {
@@ -284,7 +284,7 @@ auto elements(const Expression<Op, X...>& e, Leaf*& leaf, Scratch& scratch, int6
   }
 }
 
-/// to = the elements of e, which are not disturbed.
+/// Writes the elements of e to `to`, which does not disturb them.
 template <class Arch, class E>
 void run(const E& e, typename E::value_type* to) {
   if (e.size() == 0) return;
@@ -292,7 +292,7 @@ void run(const E& e, typename E::value_type* to) {
 #ifndef TENON_COMPILED
   if constexpr (Part<E>::in_lanes) {
     const void* base[leaves];
-    bool beside = true;  // the elements of all tensors stand side by side with the result's
+    bool beside = true;  // whether the elements of all tensors are aligned with the result's
     each_tensor(e, [&, next = &base[0]](const auto& v) mutable {
       beside &= v.size() == e.size();
       *next++ = v.data();

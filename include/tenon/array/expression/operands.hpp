@@ -1,4 +1,4 @@
-// Operands of expressions: tensors, views and numbers, and what an expression holds of them.
+// Operands of expressions: tensors, views and numbers, and the form in which expressions hold them.
 #pragma once
 
 #include <utility>
@@ -29,7 +29,7 @@ class Held {
   Storage storage_;
 };
 
-/// A number beside tensors.
+/// A number among tensor operands.
 template <class T>
 struct Number {
   using value_type = T;
@@ -39,7 +39,7 @@ struct Number {
   static constexpr int64_t size() { return 1; }
 };
 
-/// Tells of a kind of operand its element type, its shape, and what an expression holds of it.
+/// The traits of a kind of operand: element type, shape, and the form in which an expression holds it.
 template <class A>
 struct Source;
 template <class T, class S>
@@ -63,7 +63,7 @@ struct Source<Expression<Op, X...>> {
   static Expression<Op, X...> hold(const Expression<Op, X...>& e) { return e; }
   static Expression<Op, X...>&& hold(Expression<Op, X...>&& e) { return std::move(e); }
 };
-/// What an operator that does not fit has returned. The first message shall be the only one.
+/// The result of an operator that does not fit. Ensures that the first message is the only one.
 template <>
 struct Source<op::Invalid> {
   using element = void;

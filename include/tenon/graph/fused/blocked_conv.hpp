@@ -55,7 +55,7 @@ struct FromBlocks {
   }
 };
 
-/// FusedConv over blocks of channels. X is in blocks unless plain_x, Z is, and Y unless plain_y.
+/// FusedConv over blocks of channels. X is in blocks unless plain_x, Y unless plain_y, Z always.
 struct BlockedConv {
   op::Conv conv{};
   Bounds bounds{};
@@ -64,7 +64,7 @@ struct BlockedConv {
   bool plain_x = false, plain_y = false;
   int winograd = 0;                         ///< outputs on a side of Winograd's tiles, or 0
   Storage weights{};                        ///< as blocked_conv_pack_weights writes them
-  Storage bias{};                           ///< (M), zeros up to whole blocks; or empty
+  Storage bias{};                           ///< (M), zero-padded to whole blocks; or empty
   kernels::Activation<float> activation{};  ///< after the bounds
 
   static constexpr op::Attributes fields{
@@ -81,7 +81,7 @@ struct BlockedConv {
     const Dims y = result(i, i.dims(0));
     if (y.ranked() && (plain_y || i.expect_extents(1, y))) i.out(0, y);
   }
-  /// The extents of Y by those of X; without rank where the windows do not fit.
+  /// The extents of Y for the extents of X; unranked if the windows do not fit.
   constexpr Dims result(op::Infer& i, const Dims& of_x) const {
     Dims x{of_x[0], plain_x ? of_x[1] : Dim(extents[1] * conv.group)};
     for (int k = 2; k < extents.size(); ++k) x.push_back(of_x[k]);
@@ -96,7 +96,7 @@ struct BlockedConv {
   void compute(TensorView<const T> x, TensorView<const T> z, TensorView<T> y) const {
     if (y.empty()) return;
     const op::WindowLayout l(conv.window(), x.extents(), y.extents(), std::span(extents).subspan(2));
-    // One spatial axis is the second of two.
+    // A single spatial axis is the second of two.
     constexpr int64_t ones[2] = {1, 1}, zeros[2] = {0, 0};
     const bool line = l.rank == 1;
     const auto pair = [&](const int64_t* of, const int64_t* other) {
@@ -112,7 +112,7 @@ struct BlockedConv {
     args.y = y.data();
     kernels::blocked_conv(args);
   }
-  /// The kernel's arguments, but for the data of a run.
+  /// The kernel's arguments, except a run's data.
   template <class T>
   kernels::BlockedConvArgs<T> arguments(const kernels::ConvGeometry& geometry) const {
     kernels::BlockedConvArgs<T> args;

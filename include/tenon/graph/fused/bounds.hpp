@@ -20,7 +20,8 @@ constexpr void infer_addend(op::Infer& i, int k, Dims& y) {
   if (i.ranked(k) && y.ranked()) y = i.unify(i.dims(k), y, "extents of C and Y");
 }
 
-/// Whether a product is small enough for SmallMatMul. `gemm` asks the same, and looks at registers besides.
+/// Whether a product is small enough for SmallMatMul. `gemm` applies the same criterion, and considers
+/// registers as well.
 constexpr bool is_small_product(int64_t m, int64_t k, int64_t n) {
   return m > 0 && k > 0 && n > 0 && m <= 16 && k <= 64 && n <= 64 && m * n * k <= 8192;
 }

@@ -1,4 +1,4 @@
-// Convolutions over blocks of channels that follow one another, in one.
+// Consecutive convolutions over blocks of channels, in one operator.
 #pragma once
 
 #include <array>
@@ -8,12 +8,12 @@
 
 namespace tenon::TENON_ABI::passes {
 
-/// BlockedConv of BlockedConv, two to four of them with two spatial axes, none by Winograd. X belongs to the
-/// first, Z to the last.
+/// Two to four consecutive BlockedConvs with two spatial axes, none by Winograd. X belongs to the first, Z to
+/// the last.
 struct ConvChain {
   static constexpr std::size_t most = 4;
 
-  /// A list with room of its own. It has a constructor because g++ 12 fails on aggregates with arrays whose
+  /// A list with inline storage. It has a constructor because g++ 12 fails on aggregates with arrays whose
   /// elements have initial values.
   class Stages {
    public:

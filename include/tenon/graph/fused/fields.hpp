@@ -1,4 +1,4 @@
-// The fields of operators that passes put in, as these state them once, for whoever compares or writes them.
+// The fields of operators that passes insert: stated once, for comparing and writing them.
 #pragma once
 
 #include <type_traits>
@@ -9,7 +9,7 @@
 namespace tenon::TENON_ABI::passes {
 
 /// A struct that lists its fields: static constexpr op::Attributes fields{op::attr("name", &Struct::name),
-/// …}, in the order of their declaration; op::no_attributes where there are none.
+/// …}, in the order of their declaration; op::no_attributes if there are none.
 template <class T>
 concept Listed = requires { T::fields; };
 
@@ -26,7 +26,7 @@ constexpr bool takes(std::index_sequence<I...>) {
 
 }  // namespace detail
 
-/// Whether T lists each of its fields, and none twice.
+/// Whether T lists each of its fields exactly once.
 template <Listed T>
 consteval bool lists_all_fields() {
   std::size_t count = 0, same = 0;

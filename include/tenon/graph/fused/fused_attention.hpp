@@ -1,12 +1,12 @@
-// FusedAttention: the nodes of an attention as models without the operator have them.
+// FusedAttention: attention that models express by several nodes.
 #pragma once
 
 #include "tenon/op/families/attention.hpp"
 
 namespace tenon::TENON_ABI::passes {
 
-/// Y = softmax(Q K^T * scale + mask) V for each head, of extents as Attention has them. The mask stretches to
-/// (batch, heads, queries, keys), and as from a Softmax, a query that it forbids all keys gets NaN.
+/// Y = softmax(Q K^T * scale + mask) V for each head, with the extents of Attention. The mask broadcasts to
+/// (batch, heads, queries, keys). As with Softmax, a query whose keys are all masked gets NaN.
 struct FusedAttention {
   float scale = 1;
   int64_t heads = 0;  ///< of Q, K and V of rank 3, (batch, steps, heads * size); 0: they have rank 4

@@ -1,4 +1,4 @@
-// Quantised convolutions over channels that lie last, and the moves to and from there.
+// Quantised convolutions with channels last, and the conversions to and from this layout.
 #pragma once
 
 #include "tenon/graph/fused/quantized.hpp"
@@ -7,7 +7,7 @@
 
 namespace tenon::TENON_ABI::passes {
 
-/// Signed bytes raised to the unsigned range, with their zero point.
+/// Signed bytes shifted to the unsigned range, with their zero point.
 inline ByteScale raised(ByteScale s) {
   if (s.is_signed()) s.type = DType::uint8, s.zero += 128;
   return s;
@@ -52,7 +52,7 @@ struct MoveChannels {
   }
 };
 
-/// QuantizedConv of channels that lie last, plus Z if `sum` is there.
+/// QuantizedConv with channels last, plus Z if `sum` is present.
 struct LastConv {
   op::Conv conv{};
   ByteScale x{};  ///< the bytes of X are raised unless it is plain
@@ -62,7 +62,7 @@ struct LastConv {
   Storage weights{};     ///< as quant_conv_last_pack writes them
   Storage scales{};      ///< float (M), scales of the sums over the scale of Y
   struct Sum {
-    ByteScale z{};  ///< of no type: there is no sum
+    ByteScale z{};  ///< undefined type: no sum
     ByteRange y{};
 
     static constexpr op::Attributes fields{op::attr("z", &Sum::z), op::attr("y", &Sum::y)};

@@ -1,4 +1,4 @@
-// PackedConv: a convolution of constant weights, with the nodes around it.
+// PackedConv: a convolution with constant weights, and the nodes fused into it.
 #pragma once
 
 #include "tenon/base/storage.hpp"
@@ -9,7 +9,7 @@
 
 namespace tenon::TENON_ABI::passes {
 
-/// The rule of a convolution with weights of these extents, and with the operand Z.
+/// The rule of a convolution with weights of these extents and the operand Z.
 constexpr void infer_fused_conv(op::Infer& i, const op::Conv& conv, DType element, const Extents& extents) {
   if (i.dtype(0) != element) return i.fail("X is ", i.dtype(0), ", the weights are ", element);
   op::infer_conv(i, conv.window(), conv.group, i.dims(0), Dims(extents));
@@ -22,7 +22,7 @@ struct PackedConv {
   Bounds bounds{};
   DType element = DType::undefined;  ///< of X
   Extents extents{};                 ///< of the weights: (M, C/group, kernel...)
-  Storage weights{};  ///< as conv_pack_weights writes them, or in that order where not `packed`
+  Storage weights{};  ///< as conv_pack_weights writes them, or in the order above if not `packed`
   Storage bias{};     ///< (M), or empty
   bool packed = true;
 

@@ -6,13 +6,13 @@
 
 namespace tenon::TENON_ABI::passes {
 
-/// The results of ConvTranspose. W is an operand where extents of X may come for which weights are read as
-/// they are, and is left out else.
+/// The results of ConvTranspose. W is an operand if X may have extents for which the kernel reads unpacked
+/// weights; otherwise it is left out.
 struct PackedConvTranspose {
   op::ConvTranspose op{};
   DType element = DType::undefined;  ///< of X
   Extents extents{};                 ///< of W: (C, M/group, kernel...)
-  Extents in{};       ///< along X's spatial axes, as `weights` want them; empty where W is an operand
+  Extents in{};       ///< X's spatial extents that `weights` are packed for; empty if W is an operand
   Storage weights{};  ///< as conv_transpose_pack_weights writes them
 
   static constexpr op::Attributes fields{

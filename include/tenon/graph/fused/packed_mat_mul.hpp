@@ -12,16 +12,16 @@
 namespace tenon::TENON_ABI::passes {
 
 /// Y (..., M, N) = min(max(alpha A' B + beta C + bias, lo), hi), where A' is A (..., M, K) or with trans_a
-/// its transpose, and C has Y's extents, or with gemm stretches to them, or is left out.
+/// its transpose, and C has Y's extents, or with gemm broadcasts to them, or is left out.
 struct PackedMatMul {
   float alpha = 1, beta = 1;
   bool trans_a = false;
-  bool gemm = false;  ///< A and Y are matrices, and C may stretch
+  bool gemm = false;  ///< A and Y are matrices, and C may broadcast
   Bounds bounds{};
   DType element = DType::undefined;  ///< of A
   int64_t k = 0, n = 0;
   Storage b{};                     ///< (K, N), as pack_b or narrow_pack writes it, or by these strides:
-  int64_t b_row = 0, b_col = 0;    ///< of a matrix that is not packed, nor AnyTensor::aligned perhaps
+  int64_t b_row = 0, b_col = 0;    ///< of an unpacked matrix, maybe not AnyTensor::aligned
   Storage zeros{};                 ///< of narrow_pack
   Storage bias{};                  ///< (N), or empty
   kernels::NarrowMatrix narrow{};  ///< describes b and zeros, if narrow_pack wrote them
@@ -55,7 +55,7 @@ struct PackedMatMul {
   void compute(TensorView<const T> a, TensorView<const T> c, TensorView<T> y) const {
     compute_with(a, c, y, [](const auto&) {});
   }
-  /// The same, where find(args) may give the kernel another B.
+  /// The same; find(args) may set another B for the kernel.
   template <class T, class Find>
   void compute_with(TensorView<const T> a, TensorView<const T> c, TensorView<T> y, Find find) const {
     using W = compute_t<T>;

@@ -1,4 +1,4 @@
-// PackedMatMulInteger: a product with a constant 8-bit matrix, whose sums may become floats at once.
+// PackedMatMulInteger: a product with a constant 8-bit matrix, which may dequantise its sums.
 #pragma once
 
 #include "tenon/graph/fused/quantized.hpp"

@@ -1,4 +1,4 @@
-// Operators over 8-bit integers: convolution, products, sum, mean, and any function of one byte.
+// Operators over 8-bit integers: convolution, products, sum, mean, and arbitrary functions of one byte.
 #pragma once
 
 #include <array>
@@ -41,7 +41,7 @@ struct ByteRange {
 
   static constexpr op::Attributes fields{op::attr("as", &ByteRange::as), op::attr("lo", &ByteRange::lo),
                                          op::attr("hi", &ByteRange::hi)};
-  /// A type's whole range, or the part that real bounds leave.
+  /// A type's whole range, or its part within real bounds.
   static ByteRange of(const ByteScale& as, const Bounds& b = {}) {
     const auto near = [&](double bound) {
       const double q = std::nearbyint(bound / static_cast<double>(as.scale)) + as.zero;
@@ -255,7 +255,7 @@ struct QuantizedGlobalAverage {
     const uint8_t flip = x.is_signed() ? 128 : 0;
     const auto* from = static_cast<const uint8_t*>(in.data());
     auto* to = static_cast<uint8_t*>(out.data());
-    // Channels side by side, which are added together.
+    // Adjacent channels, which are summed together.
     const int64_t beside = last ? std::min<int64_t>(channels, 256) : 1, step = last ? channels : 1;
     const int64_t blocks = (channels + beside - 1) / beside;
     parallel_for(out.extent(0) * blocks, std::max<int64_t>((int64_t{1} << 15) / (beside * (cells + 1)), 1),

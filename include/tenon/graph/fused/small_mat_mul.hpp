@@ -1,4 +1,4 @@
-// SmallMatMul: a product of few numbers, whose extents are known when its text is written.
+// SmallMatMul: a small product, whose extents are known when its code is generated.
 #pragma once
 
 #include "tenon/graph/fused/bounds.hpp"
@@ -6,9 +6,9 @@
 
 namespace tenon::TENON_ABI::passes {
 
-/// Y (M, N) = min(max(alpha A B + beta C, lo), hi), where C has these strides, or is null. The kernel is the
-/// one to which `gemm` comes after it has looked at the extents, so that the others need not be compiled.
-/// `trans_b`: B's memory is (N, K).
+/// Y (M, N) = min(max(alpha A B + beta C, lo), hi), where C has these strides, or is null. Calls the kernel
+/// that `gemm` selects for these extents, so that the others need not be compiled. `trans_b`: B's memory is
+/// (N, K).
 template <class T, int64_t M, int64_t K, int64_t N, bool trans_b = false>
 struct SmallMatMul {
   T alpha = 1, beta = 1;

@@ -9,7 +9,7 @@
 
 namespace tenon::TENON_ABI::passes {
 
-/// The results of Op. The attributes that concern labels are there, the others are not.
+/// The results of Op. Only the attributes that concern labels are present.
 template <class Op, class C>
 struct StoredTrees {
   Op op{};
@@ -52,7 +52,7 @@ struct StoredTrees {
   }
 
  private:
-  /// Vectors of freestanding programs look at constants.
+  /// Vectors of freestanding programs refer to constants.
   template <class V>
   static void look_at(V& list, const Storage& s) {
     using T = typename V::value_type;

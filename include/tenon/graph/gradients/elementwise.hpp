@@ -117,7 +117,7 @@ inline constexpr Rule elementwise_rules[] = {
      [](Step& s) {
        s.give_summed(0, s.g());
        if (!s.wants(1)) return;
-       // (a - y) / b is whole but for its rounding; a / b may round up to the next whole number.
+       // (a - y) / b is an integer except for rounding; a / b may round up to the next one.
        const Term quotient = apply(op::Floor{}, (s.x(0) - s.y()) / s.x(1) + 0.5);
        s.give_summed(1, -(s.g() * quotient));
      }},
@@ -134,7 +134,7 @@ inline constexpr Rule elementwise_rules[] = {
     {&operator_id<op::Min>, extremum_step},
     {&operator_id<op::Clip>,
      [](Step& s) {
-       // min(max(x, lo), hi): hi counts where both bounds do.
+       // min(max(x, lo), hi): hi takes precedence where both bounds apply.
        Term inside = s.g();
        Term above{}, below{};
        if (s.x(2)) above = s.x(0) > s.x(2);
@@ -151,7 +151,7 @@ inline constexpr Rule elementwise_rules[] = {
        }
        if (above) inside = where(above, 0.0, inside);
        if (below) inside = where(below, 0.0, inside);
-       s.give_summed(0, inside);  // a bound of extents (1) stretches a scalar
+       s.give_summed(0, inside);  // a bound of extents (1) broadcasts a scalar
      }},
     {&operator_id<op::Where>,
      [](Step& s) {
@@ -234,7 +234,7 @@ inline constexpr Rule elementwise_rules[] = {
      }},
 };
 
-/// Functions that are constant but for jumps, or do not depend on their operands' elements at all.
+/// Piecewise constant functions, and functions independent of their operands' elements.
 inline void flat_step(Step&) {}
 inline constexpr Rule flat_rules[] = {
     {&operator_id<op::Ceil>, flat_step},

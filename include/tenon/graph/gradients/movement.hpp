@@ -32,8 +32,8 @@ inline Term scattered(Term d, Term indices, Term x) {
   const Term sums = w.add(op::ScatterElements{.reduction = "add"}, {zeros, flat(indices), flat(d)});
   return reshape(sums, shape(x));
 }
-/// For an operator that only moves the elements of operand 0: it moves their indices in the same way. Where
-/// Pad only moves it does not read its constant, which is no index.
+/// For an operator that only moves the elements of operand 0: it moves their indices in the same way. A Pad
+/// that only moves does not read its constant, which is not an index.
 template <class Op>
 void moved_step(Step& s) {
   if (!s.wants(0)) return;
@@ -49,7 +49,7 @@ inline void reshaped_step(Step& s) { s.give(0, reshape(s.g(), shape(s.x()))); }
 inline void pad_step(Step& s) {
   const op::Pad& pad = s.op<op::Pad>();
   if (pad.mode != "constant") return moved_step<op::Pad>(s);
-  // Negative pads take positive ones away again, and the other way round.
+  // Negative pads undo positive ones, and vice versa.
   if (s.wants(0)) s.give(0, s.w.add(op::Pad{}, {s.g(), -s.x(1), {}, s.x(3)}));
   if (!s.wants(2)) return;
   const Term added = s.w.add(op::Pad{}, {zeros_like(s.x()), s.x(1), s.w.number(1, s.x()), s.x(3)});

@@ -18,11 +18,11 @@
 
 namespace tenon::TENON_ABI::gradients {
 
-/// The mean over axes, which stay as axes of one element.
+/// The mean over axes, which are kept with extent 1.
 inline Term mean(Term x, Term axes) {
   return x.writer->add(op::ReduceMean{.noop_with_empty_axes = 1}, {x, axes});
 }
-/// All axes from `axis` on, counted from behind.
+/// All axes from `axis` on, counted from the end.
 inline Term axes_from(Step& s, int64_t axis) {
   std::vector<int64_t> axes;
   for (int64_t k = axis < 0 ? axis : axis - s.rank(s.x()); k < 0; ++k) axes.push_back(k);
@@ -33,7 +33,7 @@ inline Term normalized(Term x, Term axes, double epsilon) {
   const Term centered = x - mean(x, axes);
   return centered / sqrt(mean(square(centered), axes) + epsilon);
 }
-/// A vector of channels, to be stretched over x (N, C, ...).
+/// A vector with one element per channel, reshaped to broadcast to x (N, C, ...).
 inline Term over_channels(Step& s, Term v, Term x) {
   std::vector<int64_t> axes;
   for (int k = 2; k < s.rank(x); ++k) axes.push_back(k - 1);

@@ -1,5 +1,5 @@
-// Derivatives of old forms that became no newest nodes, because only the run knows the extents that decide:
-// newest nodes are differentiated in their place.
+// Derivatives of old operators that were not converted to the newest ones, because the deciding extents are
+// known only in the run. Newest nodes are differentiated in their place.
 #pragma once
 
 #include "tenon/graph/gradients/normalization.hpp"
@@ -7,7 +7,7 @@
 
 namespace tenon::TENON_ABI::gradients {
 
-/// Extents of 1 behind B's own take it to the axis of A from which on it lies.
+/// Trailing extents of 1 align B with its axes of A.
 template <class Op, int... Since>
 void before_broadcasting_step(Step& s) {
   const auto& old = s.op<op::BeforeBroadcasting<Op, Since...>>();
@@ -22,7 +22,7 @@ void before_broadcasting_step(Step& s) {
   s.through({s.w.add(Op{}, {s.x(0), b})});
 }
 
-/// A vector of slopes lies along axis 1 where it has as many elements, else along the last axis.
+/// A vector of slopes lies along axis 1 if the number of elements matches, else along the last axis.
 inline void p_relu_1_step(Step& s) {
   Term slope = s.x(1);
   const int behind = s.rank(s.x(0)) - 1;
@@ -35,7 +35,7 @@ inline void p_relu_1_step(Step& s) {
   s.through({s.w.add(op::PRelu{}, {s.x(0), slope})});
 }
 
-/// Axes from `axis` on are one line.
+/// The axes from `axis` on are flattened into one.
 template <class Op>
 void from_axis_on_step(Step& s) {
   const Term lines = s.w.add(op::Flatten{.axis = s.op<op::FromAxisOn<Op>>().axis}, {s.x()});

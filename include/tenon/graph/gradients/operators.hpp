@@ -13,9 +13,8 @@ void add_operators(Registry& registry) {
 }
 }  // namespace gradients
 
-/// The operators of the nodes that `add_gradient` adds to a graph over tensors of T:
-/// gradient(loss, gradient_operators<float>(), x, w). Whoever calls this compiles them, for T only,
-/// and for float where T is a half.
+/// The operators of the nodes that `add_gradient` adds to a graph over tensors of T: gradient(loss,
+/// gradient_operators<float>(), x, w). The caller compiles them for T only, and for float if T is a half.
 template <class T>
 const Registry& gradient_operators() {
   static const Registry operators = [] {

@@ -36,7 +36,7 @@ inline void mat_mul_step(Step& s) {
   if (rank_a == 1) a = unsqueeze(a, {0}), g = unsqueeze(g, {-2}), rank_a = 2;
   const Dims extents = s.w.dims(b);
   if (std::all_of(extents.begin(), extents.end() - 2, [](Dim d) { return d.is(1); })) {
-    // All batches meet one matrix: they are rows of one product, and nothing is summed over them afterwards.
+    // All batches share one matrix: they become rows of one product, which needs no sum afterwards.
     const Term rows = as_matrix(g, std::max(rank_a, rank_b));
     if (s.wants(0))
       s.give(0, reshape(s.w.add(op::Gemm{.transB = 1}, {rows, as_matrix(b, rank_b)}), shape(s.x(0))));
@@ -71,7 +71,7 @@ inline std::string stated(const op::einsum_detail::Term& term) {
   add(term.behind);
   return text;
 }
-/// 0, 1, 2, ... along an axis of x, which is counted from behind; to be stretched over x.
+/// 0, 1, 2, ... along an axis of x, counted from the end; broadcasts to x.
 inline Term places(Term x, int64_t axis) {
   Writer& w = *x.writer;
   const Term extent = shape(x, axis, axis == -1 ? Opt<int64_t>{} : Opt<int64_t>(axis + 1));
@@ -80,9 +80,9 @@ inline Term places(Term x, int64_t axis) {
   const Term range = w.add(op::Range{}, {w.integer(0), reshape(extent, w.integers({})), w.integer(1)});
   return behind.empty() ? range : w.add(op::Unsqueeze{}, {range, w.integers(behind)});
 }
-/// The derivative with respect to an operand is the product of the others and g, with the operand's labels
-/// for the result. It is stretched along labels that only the operand has. Along a label that the operand has
-/// twice it lies on the diagonal.
+/// The derivative with respect to an operand is the product of the others and g, with the operand's labels as
+/// the result's. It is broadcast along labels that only the operand has, and lies on the diagonal of labels
+/// that the operand has twice.
 inline void einsum_step(Step& s) {
   std::vector<op::Info> infos(static_cast<std::size_t>(s.inputs()));
   bool asked = false;
@@ -103,7 +103,7 @@ inline void einsum_step(Step& s) {
     }
     const std::string own = stated(equation.operands[static_cast<std::size_t>(k)]);
     const std::size_t dots = own.find("...");
-    // Axes behind an ellipsis count from behind.
+    // Axes after an ellipsis count from the end.
     const auto axis = [&](std::size_t at) {
       return static_cast<int64_t>(dots == npos || at <= dots ? at : at - own.size());
     };
@@ -131,7 +131,7 @@ inline void einsum_step(Step& s) {
     back.equation = str_cat(from, "->", to);
     Term d = s.w.add_node(back, in, 1)[0];
     if (!lone.empty()) d = s.w.add(op::Unsqueeze{}, {d, s.w.integers(lone)});
-    // An extent 1 of another operand stretches to x's, and one of x to the label's.
+    // An extent 1 of another operand broadcasts to x's, and one of x to the label's.
     if (!s.w.dims(d).same(s.w.dims(x))) d = sum_to(expand(d, shape(x)), x);
     const auto from_behind = [&](int64_t a) {
       return a < 0 ? a : a - (dots == npos ? static_cast<int64_t>(own.size()) : s.rank(x));

@@ -17,18 +17,18 @@
 
 namespace tenon::TENON_ABI::gradients {
 
-/// A reduction's result, or its derivative, with the reduced axes as axes of one element.
+/// A reduction's result, or its derivative, with the reduced axes restored with extent 1.
 template <class Op>
 Term restored(Step& s, Term t) {
   return s.template op<Op>().keepdims == 1 || !s.x(1) ? t : s.w.add(op::Unsqueeze{}, {t, s.x(1)});
 }
-/// The sum of x over the axes of the step's reduction, which stay as axes of one element.
+/// The sum of x over the axes of the step's reduction, which are kept with extent 1.
 template <class Op>
 Term sum_as(Step& s, Term x) {
   return s.w.add(op::ReduceSum{.noop_with_empty_axes = s.template op<Op>().noop_with_empty_axes},
                  {x, s.x(1)});
 }
-/// For a reduction with dy/dx = slope(x, y, g), where y and g stretch to x.
+/// For a reduction with dy/dx = slope(x, y, g), where y and g broadcast to x.
 template <class Op, class F>
 void reduction_step(Step& s, F slope) {
   s.give(0, slope(s.x(), restored<Op>(s, s.y()), restored<Op>(s, s.g())));
@@ -39,9 +39,9 @@ void extremum_of_step(Step& s) {
   const Term chosen = equal(s.x(), restored<Op>(s, s.y()));
   s.give(0, masked(chosen, restored<Op>(s, s.g()) / sum_as<Op>(s, cast_like(chosen, s.x()))));
 }
-/// The product of the other elements is y / x where x is not 0. Of one zero it is the product of the elements
-/// that are not 0; of each of two zeros, this times the other one, so that its derivative is right too. Of
-/// more zeros neither matters.
+/// The product of the other elements is y / x where x is not 0. For a single zero it is the product of the
+/// nonzero elements. For each of two zeros it is this product times the other zero, so that its derivative is
+/// right too. With more zeros neither matters.
 inline void product_step(Step& s) {
   const Term x = s.x(), zero = equal(x, 0.0), one = where(zero, 1.0, x);
   const Term y = restored<op::ReduceProd>(s, s.y()), g = restored<op::ReduceProd>(s, s.g());
@@ -59,7 +59,7 @@ inline constexpr Rule reduction_rules[] = {
      [](Step& s) { s.give(0, expand(restored<op::ReduceSum>(s, s.g()), shape(s.x()))); }},
     {&operator_id<op::ReduceMean>,
      [](Step& s) {
-       // How many elements make up a mean; where there are no means, it does not matter.
+       // The number of elements per mean; arbitrary if there are no means.
        const Term count = size(s.x()) / s.w.add(op::Max{}, {size(s.y()), s.w.integer(1)});
        const Term g = widened(restored<op::ReduceMean>(s, s.g()));
        s.give(0, expand(cast_like(g / cast_like(count, g), s.x()), shape(s.x())));
@@ -85,7 +85,7 @@ inline constexpr Rule reduction_rules[] = {
      }},
     {&operator_id<op::ReduceLogSumExp>,
      [](Step& s) {
-       // The logarithm of a sum of nothing but zeros is no number to subtract.
+       // The logarithm of a sum of zeros, -inf, must not be subtracted.
        const double nothing = -std::numeric_limits<double>::infinity();
        reduction_step<op::ReduceLogSumExp>(s, [nothing](Term x, Term y, Term g) {
          return g * apply(op::Exp{}, x - where(equal(y, nothing), 0.0, y));

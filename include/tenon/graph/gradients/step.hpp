@@ -1,5 +1,5 @@
-// Terms, which become nodes, and the step back through one node: derivatives of operators are written with
-// these.
+// Terms, which become nodes, and the backward step through one node: the means to write operators'
+// derivatives.
 #pragma once
 
 #include "tenon/graph/graph.hpp"
@@ -25,7 +25,7 @@
 
 namespace tenon::TENON_ABI::gradients {
 
-/// The axes along which a tensor of extents `like` was stretched to extents `shape`, counted from behind.
+/// The axes along which a tensor of extents `like` was broadcast to extents `shape`, counted from the end.
 struct StretchedAxes {
   static constexpr op::Spec spec = op::own_spec(
       "StretchedAxes", {{"shape", "tensor(int64)"}, {"like", "tensor(int64)"}}, {{"axes", "tensor(int64)"}});
@@ -55,7 +55,7 @@ struct Term {
 /// themselves.
 class Writer {
  public:
-  /// `name`: stands before the names of nodes.
+  /// `name`: prefix of the nodes' names.
   Writer(Graph& graph, const Registry& registry, std::string name = {})
       : graph_(graph), registry_(registry), name_(std::move(name)) {}
 
@@ -185,7 +185,7 @@ inline Term shape(Term x, int64_t start = 0, Opt<int64_t> end = {}) {
   return x.writer->add(op::Shape{.end = end, .start = start}, {x});
 }
 inline Term size(Term x) { return x.writer->add(op::Size{}, {x}); }
-/// The elements of x under other extents. -1 stands for the rest.
+/// The elements of x with other extents; -1 is inferred.
 inline Term reshape(Term x, Term extents) { return x.writer->add(op::Reshape{.allowzero = 1}, {x, extents}); }
 inline Term flat(Term x) { return x.writer->add(op::Reshape{}, {x, x.writer->integers({-1})}); }
 inline Term expand(Term x, Term extents) { return x.writer->add(op::Expand{}, {x, extents}); }
@@ -202,7 +202,7 @@ inline Term reduce_sum(Term x, Term axes, bool keepdims) {
 }
 inline Term sum(Term x) { return x.writer->add(op::ReduceSum{.keepdims = 0}, {x}); }
 
-/// The sum of d over the axes along which `like` was stretched, under the extents of `like`.
+/// The sum of d over the axes along which `like` was broadcast, with the extents of `like`.
 inline Term sum_to(Term d, Term like) {
   Writer& w = *d.writer;
   const Dims from = w.dims(d), to = w.dims(like);
@@ -227,8 +227,8 @@ inline Term sum_to(Term d, Term like) {
 
 class Differentiation;
 
-/// One node, the derivatives of y with respect to its results, and the place for the derivatives with respect
-/// to its operands.
+/// One node, the derivatives of y with respect to its results, and the destination of the derivatives with
+/// respect to its operands.
 class Step {
  public:
   Step(Differentiation& d, Writer& writer, Graph::Node node)
@@ -240,28 +240,28 @@ class Step {
   }
   int inputs() const { return static_cast<int>(node_.inputs.size()); }
   int outputs() const { return static_cast<int>(node_.outputs.size()); }
-  /// Operand k; false when it is left out.
+  /// Operand k; false if it is left out.
   Term x(int k = 0) { return {&w, k < inputs() ? node_.inputs[static_cast<std::size_t>(k)] : -1}; }
   /// Result k.
   Term y(int k = 0) { return {&w, k < outputs() ? node_.outputs[static_cast<std::size_t>(k)] : -1}; }
   /// The derivative with respect to result k, zeros where y does not depend on it.
   Term g(int k = 0) { return has_g(k) ? result_gradient(k) : zeros_like(y(k)); }
   bool has_g(int k) { return static_cast<bool>(result_gradient(k)); }
-  /// Whether the derivative with respect to operand k is asked for.
+  /// Whether the derivative with respect to operand k is requested.
   bool wants(int k);
-  /// The derivative with respect to operand k, of its extents.
+  /// Gives the derivative with respect to operand k, with its extents.
   void give(int k, Term d);
-  /// The derivative with respect to operand k stretched to the extents of d.
+  /// Gives the derivative with respect to operand k broadcast to the extents of d.
   void give_summed(int k, Term d) {
     if (wants(k)) give(k, sum_to(d, x(k)));
   }
-  /// The results as formulas of the operands that the rule has just written, to be differentiated in place of
-  /// the node: a false one is a result that must not matter.
+  /// Differentiates formulas of the results, which the rule has just added, in place of the node. A false one
+  /// is a result that must not matter.
   void through(std::initializer_list<Term> results);
   [[noreturn]] void refuse(const auto&... why) const {
     throw Error(ErrorCode::not_supported, tenon::detail::describe(node_), str_cat("Gradient: ", why...));
   }
-  /// The rank of a term; an Error when it is not known.
+  /// The rank of a term; an Error if it is unknown.
   int rank(Term t) const {
     if (const Dims d = w.dims(t); d.ranked()) return d.rank();
     refuse("the derivative of ", std::string_view(node_.op.spec().name),

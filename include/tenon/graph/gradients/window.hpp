@@ -1,5 +1,5 @@
-// Derivatives of convolutions and pools. Windows are taken to lie on x with its padding made explicit; Pad
-// with negative pads cuts off.
+// Derivatives of convolutions and pools. Windows lie on x with its padding made explicit; Pad with negative
+// pads crops.
 #pragma once
 
 #include "tenon/graph/gradients/movement.hpp"
@@ -26,13 +26,13 @@ struct Windows {
   }
   /// Cells from a window's first to its last.
   Term reach() const { return (kernel - 1.0) * dilations + 1.0; }
-  /// Cells that so many positions of the window cover.
+  /// Cells that this number of window positions covers.
   Term covered(Term positions) const { return (positions - 1.0) * strides + reach(); }
 };
 struct Padding {
   Term begin, end;
 };
-/// The padding that the attributes state, or that auto_pad asks for where `total` cells are missing.
+/// The padding that the attributes state, or that auto_pad determines if `total` cells are missing.
 inline Padding padding(Writer& w, const op::WindowAttributes& a, bool from_total, Term total, int spatial) {
   if (!from_total) {
     std::vector<int64_t> begin, end;
@@ -43,7 +43,7 @@ inline Padding padding(Writer& w, const op::WindowAttributes& a, bool from_total
   if (a.split(1).begin == 0) return {half, all - half};
   return {all - half, half};
 }
-/// x with cells of `value` added along spatial axes, or taken away.
+/// x with cells of `value` added along spatial axes, or cells removed.
 inline Term padded(Term x, Term begin, Term end, int spatial, double value = 0) {
   std::vector<int64_t> axes;
   for (int k = 0; k < spatial; ++k) axes.push_back(k + 2);
@@ -57,8 +57,8 @@ inline Term with_samples_and_channels_exchanged(Term x, int rank) {
 }
 
 /// The derivative with respect to the weights (M, C/group, kernel) of a convolution without padding that has
-/// made g (N, M, out) of x (N, C, in): x convolved with g, where samples and channels, strides and dilations
-/// change places.
+/// made g (N, M, out) of x (N, C, in): x convolved with g, with samples and channels, and strides and
+/// dilations, exchanged.
 inline Term weights_gradient(Term x, Term g, Term weights, int64_t group, const Ints& strides,
                              const Ints& dilations, int spatial) {
   Writer& w = *x.writer;

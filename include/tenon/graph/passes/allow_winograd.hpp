@@ -1,5 +1,5 @@
-// allow_winograd: fused convolutions may be computed by Winograd's tiles, with fewer products, where
-// block_channels finds that faster. Results then differ from plain sums by up to 1e-5 of the greatest.
+// allow_winograd: fused convolutions may be computed with Winograd's tiles, with fewer products, if
+// block_channels considers that faster. Results then differ from plain sums by up to 1e-5 of the greatest.
 // Without this pass every convolution is computed directly.
 #pragma once
 

@@ -1,7 +1,7 @@
-// block_channels: fused convolutions of float32, and whatever lies between them, work on channels in blocks
-// of a vector: (N, C, spatial...) becomes (N, C / block, spatial..., block), an ordinary tensor of one axis
-// more. So nodes that work element by element, pools, Concat, Split and Resize stay the operators that they
-// are; only convolutions, global pools and the two ends of a blocked region are nodes of this header.
+// block_channels: fused convolutions of float32, and the nodes between them, work on channels in blocks of a
+// vector: (N, C, spatial...) becomes (N, C / block, spatial..., block), an ordinary tensor with one more
+// axis. So elementwise nodes, pools, Concat, Split and Resize stay ordinary operators; only convolutions,
+// global pools and the two ends of a blocked region get operators of their own.
 #pragma once
 
 #include <algorithm>
@@ -54,13 +54,13 @@ class ChannelBlocks {
   }
   const Dims& dims(ValueId v) const { return p_.info(v).dims; }
 
-  /// Puts `blocked` in the place of a value.
+  /// Replaces a value with `blocked`.
   void give(ValueId y, ValueId blocked) {
     const ValueId plain = p_.add_node({}, AnyOperator::make(FromBlocks{dims(y)[1].value()}), {blocked})[0];
     p_.redirect(y, plain);
     blocked_[plain] = blocked;
   }
-  /// Puts `blocked` in the place of a node's result.
+  /// Replaces a node's result with `blocked`.
   void give(int n, ValueId blocked, std::string_view text) {
     p_.applied(n, text);
     give(p_.node(n).outputs[0], blocked);
@@ -127,7 +127,7 @@ class ChannelBlocks {
     if (product) products_.emplace(y, conv);
     give(last, y, text);
   }
-  /// Lets the convolution before a FromBlocks give a plain result, if nobody else reads it.
+  /// Lets the convolution before a FromBlocks give a plain result, if that is its only reader.
   void leave_blocks(int n) {
     const int maker = p_.maker(p_.node(n).inputs[0]);
     const auto* conv = maker < 0 ? nullptr : p_.node(maker).op.as<BlockedConv>();
@@ -151,8 +151,8 @@ class ChannelBlocks {
     if (keeps) plain.plain_x = true, in = x->inputs;
     p_.redirect(y, add(maker, AnyOperator::make(plain), std::move(in)));
   }
-  /// Whether the windows of a convolution are single cells, and the images so large that laying them out in
-  /// blocks would take longer than a product of matrices loses.
+  /// Whether a convolution has 1x1 windows, and images so large that converting them to blocks would cost
+  /// more than a matrix product loses.
   bool better_as_product(const FusedConv& conv, ValueId x, const Dims& y) const {
     bool product = conv.conv.group == 1;
     for (int k = 2; k < y.rank(); ++k)
@@ -161,7 +161,7 @@ class ChannelBlocks {
     const Dim cells = y.product(2, y.rank());
     return product && !(cells.known() && cells.value() < 256);
   }
-  /// The function of one number that an operator is, if its operands cannot change it.
+  /// The unary function that an operator computes, if its operands cannot change it.
   static kernels::Activation<float> activation_of(const AnyOperator& op) {
     using enum kernels::UnaryOp;
     using kernels::activation;
@@ -178,7 +178,7 @@ class ChannelBlocks {
       return f->approximate == "tanh" ? activation<gelu_tanh, float>() : activation<gelu, float>();
     return {};
   }
-  /// The outputs on a side of Winograd's tiles, or 0, for a y of these extents. A batch that nobody knows is
+  /// The outputs on a side of Winograd's tiles, or 0, for a y of these extents. An unknown batch counts as
   /// one image.
   static int winograd_for(kernels::ConvGeometry g, bool plain_x, const Dims& y) {
     int64_t out[2];
@@ -190,7 +190,7 @@ class ChannelBlocks {
     return kernels::winograd_outputs(g, plain_x);
   }
 
-  /// Numbers of channels, with zeros up to whole blocks.
+  /// Numbers per channel, zero-padded to whole blocks.
   Storage in_blocks(const float* from, int64_t channels) const {
     const int64_t count = (channels + block_ - 1) / block_ * block_;
     Storage s = Storage::make<float>(count);
@@ -226,8 +226,8 @@ class ChannelBlocks {
     }
   }
 
-  /// Maps of channels that follow each other, with the Relu or Clip behind them, as a convolution of each
-  /// channel with one cell. False if there are none.
+  /// Consecutive channel maps, with a following Relu or Clip, as a depthwise convolution with one cell. False
+  /// if there are none.
   bool scale(int n, ValueId v) {
     const int64_t channels = dims(v)[1].known() ? dims(v)[1].value() : 0;
     BlockedConv scale{.conv = {.group = channels}, .block = block_, .extents = {channels, 1}};
@@ -291,8 +291,8 @@ class ChannelBlocks {
     for (std::size_t k = 0; k < parts.size(); ++k) give(node.outputs[k], parts[k]);
   }
 
-  /// A Resize of spatial axes. Where it lists all axes, it gets one more, of the lanes, and the blocks' axis
-  /// must keep its extent.
+  /// A Resize of spatial axes. If it lists all axes, the axis of lanes is added, and the blocks' axis must
+  /// keep its extent.
   void enlarge(int n, const op::Resize& resize, ValueId x) {
     const Graph::Node& node = p_.node(n);
     const int rank = dims(node.outputs[0]).rank();
@@ -317,7 +317,7 @@ class ChannelBlocks {
       const Value& constant = p_.constant(inputs[k]);
       if (!constant.is_tensor()) return;
       const AnyTensor& by = constant.tensor();
-      if (by.size() != rank) continue;  // empty: the other one is meant
+      if (by.size() != rank) continue;  // empty: the other one applies
       const auto more = [&]<class T>(T whole, T blocks, T lanes) {
         Tensor<T> list{Extents{rank + 1}};
         std::copy_n(by.view().as<T>().data(), rank, list.data());
@@ -333,8 +333,8 @@ class ChannelBlocks {
     give(n, add(n, node.op, std::move(inputs)), "blocked");
   }
 
-  /// An operand of a node that works element by element: a blocked value of as many channels as the result, a
-  /// number, or a constant number for each channel. -1 for any other.
+  /// An operand of an elementwise node: a blocked value with as many channels as the result, a number, or a
+  /// constant number per channel. Else -1.
   ValueId operand(ValueId v, const Dims& y) {
     const Dims& d = dims(v);
     if (!d.ranked()) return -1;
@@ -343,7 +343,7 @@ class ChannelBlocks {
     if (!constant.is_tensor() || d.rank() > y.rank()) return -1;
     const AnyTensor& t = constant.tensor();
     if (t.size() == 1) return v;
-    const int at = d.rank() - (y.rank() - 1);  // of the axis of channels
+    const int at = d.rank() - (y.rank() - 1);  // the axis of channels
     if (t.dtype() != DType::float32 || at < 0 || t.size() != y[1].value() || !d[at].same(y[1])) return -1;
     Extents extents{(t.size() + block_ - 1) / block_};
     for (int k = 2; k < y.rank(); ++k) extents.push_back(1);
@@ -355,7 +355,7 @@ class ChannelBlocks {
   Program& p_;
   const int64_t block_ = kernels::channel_block<float>();
   std::map<ValueId, ValueId> blocked_;
-  std::map<ValueId, FusedConv> products_;  // in the place of blocked values, should all around them be plain
+  std::map<ValueId, FusedConv> products_;  // replace blocked values if all their neighbours are plain
 };
 
 }  // namespace detail

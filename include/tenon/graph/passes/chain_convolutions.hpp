@@ -1,6 +1,5 @@
-// chain_convolutions: convolutions over blocks of channels that follow one another become one where the
-// result between them is larger than the second-level cache. It is then computed by bands of rows, and
-// neither written to memory nor read from there.
+// chain_convolutions: consecutive convolutions over blocks of channels become one node if the result between
+// them exceeds the second-level cache. It is then computed by bands of rows, and never goes through memory.
 #pragma once
 
 #include "tenon/graph/fused/conv_chain.hpp"
@@ -17,7 +16,7 @@ inline bool has_bands(const BlockedConv& conv) {
          conv.weights.size_bytes() <= most_weights;
 }
 
-/// Whether a value leaves the second-level cache before it is read.
+/// Whether a value is evicted from the second-level cache before it is read.
 inline bool leaves_cache(const Program& p, ValueId v) {
   constexpr int64_t cached = (1 << 20) / sizeof(float);
   const Dims& d = p.info(v).dims;
@@ -25,7 +24,7 @@ inline bool leaves_cache(const Program& p, ValueId v) {
   return image.known() && image.value() >= cached;
 }
 
-/// The convolution by bands that alone reads the large result of one by bands, or -1.
+/// The banded convolution that is the only reader of a banded convolution's large result, or -1.
 inline int next_in_chain(const Program& p, int n) {
   const Graph::Node& node = p.node(n);
   if (node.inputs.size() > 1 || !leaves_cache(p, node.outputs[0])) return -1;

@@ -1,8 +1,8 @@
-// channels_last: quantised convolutions, and whatever lies between them, work on bytes whose channels lie
-// last: (N, C, spatial...) becomes (N, 1, spatial..., C), an ordinary tensor of unsigned bytes. So tables,
-// pools, sums and Concat stay the nodes that they are, and a sum behind a convolution becomes part of it.
-// Where the processor has no instruction that sums products of four bytes, only depthwise convolutions gain,
-// and networks that have some of them.
+// channels_last: quantised convolutions, and the nodes between them, work on bytes with channels last: (N, C,
+// spatial...) becomes (N, 1, spatial..., C), an ordinary tensor of unsigned bytes. So tables, pools, sums and
+// Concat stay ordinary nodes, and a sum after a convolution fuses into it. On processors without an
+// instruction that sums products of four bytes, only depthwise convolutions, and networks that contain some,
+// benefit.
 #pragma once
 
 #include <map>
@@ -30,7 +30,7 @@ class ChannelsLast {
   }
 
  private:
-  /// A geometry that has only groups and channels.
+  /// A geometry with only groups and channels set.
   static kernels::ConvGeometry channels_of(const QuantizedConv& q) {
     kernels::ConvGeometry g;
     g.groups = q.conv.group;
@@ -57,7 +57,7 @@ class ChannelsLast {
       last_[v] = p_.add_node({}, AnyOperator::make(MoveChannels{p_.info(v).type.element}), {v})[0];
     return last(v);
   }
-  /// Puts `to`, which is raised and has its channels last, in the place of a node's result.
+  /// Replaces a node's result with `to`, whose bytes are raised and have their channels last.
   void give(int n, ValueId to, std::string_view text) {
     const ValueId y = p_.node(n).outputs[0];
     p_.applied(n, text);
@@ -80,7 +80,7 @@ class ChannelsLast {
     g.rank = rank;
     g.kernel = &q.extents[2];
     g.dilations = dilations;
-    // A copy with its padding grows with them.
+    // Bounded, because a padded copy grows with them.
     const auto near = [](int64_t step) { return -64 <= step && step <= 64; };
     for (int d = 0; d < rank; ++d)
       if (!near(windows.stride(d)) || !near(dilations[d]) || !near((g.kernel[d] - 1) * dilations[d]))
@@ -106,7 +106,7 @@ class ChannelsLast {
     give(n, add(n, AnyOperator::make(c), {c.plain_x ? x : to_last(x)}), "channels last");
   }
 
-  /// A node all of whose inputs are there with their channels last.
+  /// A node whose inputs all exist with channels last.
   void follow(int n) {
     const Graph::Node& node = p_.node(n);
     if (!fits(p_, n) || node.outputs.size() != 1 || p_.is_captured(node.outputs[0])) return;
@@ -139,7 +139,7 @@ class ChannelsLast {
     }
   }
 
-  /// Makes the sum n part of the convolution whose result is only its operand 1 - other.
+  /// Fuses the sum n into the convolution that makes its operand 1 - other, which has no other readers.
   bool add_to(int n, std::size_t other, const ByteRange& y) {
     const Graph::Node& node = p_.node(n);
     const ValueId plain = node.inputs[1 - other], own = last(plain), z = last(node.inputs[other]);

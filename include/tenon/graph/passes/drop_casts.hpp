@@ -1,6 +1,5 @@
-// drop_casts: Casts of values to the type that they have, and Identities, disappear; constants of a CastLike
-// are converted now. The bodies of ONNX's functions are full of them, and they hide patterns from the passes
-// behind this one.
+// drop_casts: removes Identities and Casts to the same type, and converts constants of a CastLike. The bodies
+// of ONNX's functions are full of them, and they hide patterns from later passes.
 #pragma once
 
 #include "tenon/graph/passes/match.hpp"

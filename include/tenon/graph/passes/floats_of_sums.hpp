@@ -1,4 +1,4 @@
-// FloatsOfSums: the nodes behind a product of integers that make floats of its sums.
+// FloatsOfSums: the nodes after a product of integers that dequantise its sums.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ namespace tenon::TENON_ABI::passes {
 
 namespace quantized_detail {
 
-/// The numbers of a constant that gives each column of v one, or all of them the same; else null.
+/// The numbers of a constant with one per column of v, or one for all columns; else null.
 inline const float* of_columns(const Program& program, ValueId z, ValueId v, int64_t n, int64_t& step) {
   const AnyTensor* t = constant_floats(program, z);
   if (t == nullptr || t->dtype() != DType::float32 || t->rank() > program.info(v).dims.rank()) return nullptr;
@@ -21,14 +21,14 @@ inline const float* of_columns(const Program& program, ValueId z, ValueId v, int
   return t->view().as<float>().data();
 }
 
-/// The nodes that make floats of a product's sums, and which the product takes in as long as nobody else
-/// reads values between. `operands` are the packed node's.
+/// The nodes that dequantise a product's sums. They fuse into the product as long as the values between have
+/// no other readers. `operands` are the packed node's.
 class FloatsOfSums {
  public:
   FloatsOfSums(const Program& program, int product, PackedMatMulInteger& q, std::vector<ValueId>& operands)
       : program_(program), q_(q), operands_(operands), last_(product), v_(program.node(product).outputs[0]) {}
 
-  /// Takes a Cast to float, and the nodes behind it.
+  /// Takes a Cast to float, and the nodes after it.
   void take_cast() {
     const int cast = program_.only_reader(v_);
     if (cast < 0 || !fits(program_, cast) || !program_.node(cast).op.as<op::Cast>()) return;
@@ -56,7 +56,7 @@ class FloatsOfSums {
       take(next);
     }
   }
-  /// Adds z, a constant bias of columns or a residual of the product's extents.
+  /// Adds z, a constant bias per column or a residual of the product's extents.
   bool add(ValueId z) {
     int64_t step = 0;
     if (const float* by = q_.bias ? nullptr : of_columns(program_, z, v_, q_.n, step)) {
@@ -80,7 +80,7 @@ class FloatsOfSums {
     last_ = node;
     v_ = program_.node(node).outputs[0];
   }
-  /// Multiplies by z, a constant, a number that the run computes, or a product of both.
+  /// Multiplies by z: a constant, a number computed in the run, or a product of both.
   bool multiply(ValueId z) {
     if (q_.bias || operands_[3] >= 0) return false;
     if (scale_by(z)) return true;
@@ -101,7 +101,7 @@ class FloatsOfSums {
     for (int64_t j = 0; by != nullptr && j < q_.n; ++j) scales[j] *= by[j * step];
     return by != nullptr;
   }
-  /// Whether z can be the one factor that the run computes.
+  /// Whether z can be the one factor that is computed in the run.
   bool is_scale(ValueId z) const {
     const op::Info& i = program_.info(z);
     return operands_[2] < 0 && i.type == Type(DType::float32) && i.dims.count().is(1) &&

@@ -1,6 +1,6 @@
-// fuse_attention: softmax(Q K^T * scale + mask) V over batches of heads becomes a FusedAttention, which makes
-// no matrix of scores. Where Q, K and V are transposes of (batch, steps, heads, size), and the result goes to
-// the transpose back, it reads and writes these as (batch, steps, heads * size).
+// fuse_attention: softmax(Q K^T * scale + mask) V over batches of heads becomes a FusedAttention, which never
+// stores the matrix of scores. If Q, K and V are transposes of (batch, steps, heads, size), and the result is
+// transposed back, it reads and writes (batch, steps, heads * size).
 #pragma once
 
 #include "tenon/graph/fused/fused_attention.hpp"
@@ -36,8 +36,8 @@ class Attentions {
   const Dims& dims(ValueId v) const { return p_.info(v).dims; }
   bool of_rank_4(ValueId v) const { return dims(v).ranked() && dims(v).rank() == 4; }
 
-  /// The value that becomes v by factors, which go to scale_. Notes the nodes in `through`, where it is
-  /// given.
+  /// The value from which v is made by scaling; the factors are multiplied into scale_. Records the nodes in
+  /// `through`, if given.
   ValueId unscaled(ValueId v, std::vector<int>* through = nullptr) {
     for (int n = p_.maker(v); n >= 0; n = p_.maker(v)) {
       const Graph::Node& node = p_.node(n);
@@ -54,8 +54,8 @@ class Attentions {
     return v;
   }
 
-  /// Whether v is the scaled product of q_ and the transpose of another value. Notes the nodes whose results
-  /// have a row for each query.
+  /// Whether v is the scaled product of q_ and the transpose of another value. Records the nodes whose
+  /// results have a row for each query.
   bool find_scores(ValueId v) {
     nodes_.clear();
     scale_ = 1;
@@ -70,7 +70,7 @@ class Attentions {
     mask_ = -1;
     return true;
   }
-  /// The same behind a sum with mask_, which is not wider than the scores.
+  /// The same through a sum with mask_, which broadcasts to the scores.
   bool find_mask(int softmax) {
     const int n = p_.maker(p_.node(softmax).inputs[0]);
     if (n < 0 || !is_sum(p_.node(n))) return false;
@@ -81,7 +81,7 @@ class Attentions {
     mask_ = in[first ? 1 : 0];
     return true;
   }
-  /// Whether the sum with the mask has the scores' extents. Where it has more keys, V does not fit.
+  /// Whether the sum with the mask has the scores' extents. If it has more keys, V does not fit.
   bool stretches(ValueId mask) const {
     const Dims &m = dims(mask), &s = dims(product_);
     if (!m.ranked() || !s.ranked() || m.rank() > s.rank()) return false;
@@ -103,7 +103,7 @@ class Attentions {
           return p_.skipped(n, "the batches and heads of Q, K and V are not known to be the same");
     if (mask_ >= 0 && !stretches(mask_)) return p_.skipped(n, "the mask may be wider than the scores");
     if (!std::isfinite(scale_)) return p_.skipped(n, "the scale is not finite");
-    // The transpose's operand is K where the transpose swaps the last axes alone; else the axes of K.
+    // K is the transpose's operand if it swaps only the last axes, else K has permuted axes.
     const Graph::Node& transpose = *made_by<op::Transpose>(p_, keys_);
     const auto* swap = transpose.op.as<op::Transpose>();
     Ints perm;
@@ -144,7 +144,7 @@ class Attentions {
              (heads * size).known();
     });
   }
-  /// The node that alone reads v and swaps heads and steps, or -1.
+  /// The only reader of v, if it swaps heads and steps, or -1.
   int transpose_back(ValueId v) const {
     const int n = p_.only_reader(v);
     return swaps_heads(n) ? n : -1;

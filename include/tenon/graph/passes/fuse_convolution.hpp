@@ -1,6 +1,6 @@
-// fuse_convolution: a Conv of constant weights, with the BatchNormalization (or sums and products with
-// constants of channels), the addition of a residual and the Relu or Clip behind it, becomes one node. Passes
-// behind this one lay out its weights for a kernel.
+// fuse_convolution: a Conv with constant weights, and the following BatchNormalization (or sums and products
+// with constants per channel), residual and Relu or Clip become one node. Later passes lay out its weights
+// for a kernel.
 #pragma once
 
 #include "tenon/graph/fused/packed_conv.hpp"
@@ -16,10 +16,10 @@ struct FusedConv {
   Bounds bounds{};
   DType element = DType::undefined;  ///< of X
   Extents extents;                   ///< of the weights: (M, C/group, kernel...)
-  Storage weights{};                 ///< in that order, not AnyTensor::aligned perhaps
+  Storage weights{};                 ///< in that order, maybe not AnyTensor::aligned
   std::vector<double> factors{};     ///< (M) of the weights, or empty
   Storage bias{};                    ///< (M), or empty
-  bool winograd = false;             ///< whether it may be computed by Winograd, see allow_winograd
+  bool winograd = false;             ///< whether Winograd's tiles are allowed, see allow_winograd
 
   static constexpr op::Spec spec = PackedConv::spec;
 
@@ -29,7 +29,7 @@ struct FusedConv {
     PackedConv{conv, bounds, element, extents, plain_weights(), bias, false}.compute(x, z, y);
   }
 
-  /// The weights times their factors, where their type wants them.
+  /// The weights times their factors, aligned.
   Storage plain_weights() const {
     const DType numbers = compute_dtype(element);
     const AnyTensor from(numbers, extents, weights);
@@ -69,14 +69,14 @@ struct ChannelMap {
   }
 };
 
-/// A constant's numbers, one for each channel of x: it has one number, or the channels' and otherwise axes of
-/// extent 1.
+/// A constant's numbers, one per channel of x: the constant has one number, or one per channel and otherwise
+/// axes of extent 1.
 inline std::optional<std::vector<double>> channel_numbers(const Program& program, ValueId v, ValueId x,
                                                           int64_t channels) {
   const AnyTensor* t = constant_floats(program, v);
   const Dims& dims = program.info(x).dims;
   if (t == nullptr || !dims.ranked() || t->rank() > dims.rank()) return {};
-  const int at = t->rank() - (dims.rank() - 1);  // of the axis of channels
+  const int at = t->rank() - (dims.rank() - 1);  // the axis of channels
   if (t->size() != 1 && (t->size() != channels || at < 0 || t->extents()[at] != channels)) return {};
   Scratch scratch;
   const double* from = op::numbers<double>(scratch, t->view());
@@ -85,8 +85,8 @@ inline std::optional<std::vector<double>> channel_numbers(const Program& program
   return numbers;
 }
 
-/// The map that a node applies to x, of so many channels: a BatchNormalization over constants, or a sum or
-/// product with one, as normalisations are also exported.
+/// The map that a node applies to x with `channels` channels: a BatchNormalization over constants, or a sum
+/// or product with a constant, an alternative export of normalisations.
 inline std::optional<ChannelMap> channel_map(const Program& program, const Graph::Node& n, ValueId x,
                                              int64_t channels) {
   ChannelMap map = ChannelMap::identity(channels);

@@ -1,7 +1,7 @@
-// fuse_elementwise: nodes that work element by element, and hand a result of the same extents to each other,
-// become one node. It takes them through all its steps a tile at a time, so that only its operands and its
-// result go through memory. Cheap functions of floats that follow each other are one step, whose results stay
-// in registers. Nodes whose results are known to be small stay as they are.
+// fuse_elementwise: connected elementwise nodes with results of the same extents become one node. It runs all
+// its steps a tile at a time, so that only its operands and its result go through memory. Consecutive cheap
+// functions of floats form one step, whose intermediate results stay in registers. Nodes whose results are
+// known to be small stay as they are.
 #pragma once
 
 #include "tenon/graph/passes/match.hpp"
@@ -19,7 +19,7 @@
 namespace tenon::TENON_ABI::passes {
 
 /// y = the last of a list of operators, each of which reads the node's operands and the results of earlier
-/// ones. Operands have y's extents, or are numbers that stand for all of y.
+/// ones. Operands have y's extents, or are numbers broadcast to y.
 struct FusedElementwise {
   /// A function of a chain; `operand` is the place of its array among the step's inputs, or 0.
   struct Link {
@@ -29,7 +29,7 @@ struct FusedElementwise {
   struct Step {
     AnyOperator op;
     std::vector<int> inputs;  ///< operand k of the node is k, the result of step s is ~s, none is `absent`
-    int buffer = 0;           ///< where the result's tile lies; behind the last: in y
+    int buffer = 0;           ///< where the result's tile lies; past the end: in y
     std::vector<Link> chain;  ///< if not empty, what the step does in place of `op`, from its first input on
   };
   static constexpr int absent = std::numeric_limits<int>::max();
@@ -62,8 +62,8 @@ struct FusedElementwise {
     const bool far = y.size() >= far_size && !simd::prefetches_enough();
     const int64_t length = far ? tile / 2 : tile, tiles = (y.size() + length - 1) / length;
     const Tiles to(y, length);
-    // y's tiles then wait in two buffers of their own for their way past the caches: unless an operand's
-    // lines are in these, which y is written over.
+    // Tiles of y are then copied past the caches from two buffers, unless y overwrites an operand, whose
+    // lines are cached.
     const bool past_caches =
         far && packed_bytes(y.size(), element) >= simd::beyond_caches &&
         std::ranges::none_of(x, [&](const AnyView& operand) { return operand.data() == y.data(); });
@@ -75,7 +75,7 @@ struct FusedElementwise {
       const auto waiting = [&](int64_t t) {
         return memory + (static_cast<int64_t>(count) + t % 2) * tile_bytes;
       };
-      // The operands, the values in the buffers, and y. Values that borrow own nothing that must be freed.
+      // The operands, the values in the buffers, and y. Borrowing values own nothing that must be freed.
       auto* const values = reinterpret_cast<Value*>(
           scratch.take<std::byte>(static_cast<int64_t>((x.size() + count + 1) * sizeof(Value))));
       Value* const results = values + x.size();
@@ -84,7 +84,7 @@ struct FusedElementwise {
         from[k] = Tiles(x[k], whole[k] ? length : 0);
         if (!whole[k]) set(values + k, x[k].dtype(), x[k].data(), {});
       }
-      int64_t made = 0;  // elements of the tile for which values are made
+      int64_t made = 0;  // the tile size of the current values
       for (int64_t t = first; t < end; ++t) {
         const int64_t size = std::min(length, y.size() - t * length);
         std::byte* const result = past_caches ? waiting(t) : to.at(t);
@@ -100,7 +100,7 @@ struct FusedElementwise {
             if (whole[k]) values[k].tensor().borrow(from[k].at(t));
           results[count].tensor().borrow(result);
         }
-        // Memory works while steps compute, on a share of the tiles around this one after each turn.
+        // Overlaps memory traffic with computing: each turn transfers a share of the adjacent tiles.
         const auto work_ahead = [&](std::size_t turn, std::size_t turn_end) {
           if (!far) return;
           if (past_caches && t > first) {
@@ -144,16 +144,16 @@ struct FusedElementwise {
   }
 
   static constexpr std::size_t max_inputs = 8, max_links = 16;
-  // A tile of a result that the next step reads stays in the first-level cache, and the calls of a tile's
-  // steps cost little beside its elements.
+  // A result's tile stays in the first-level cache for the next step, and the calls per tile cost little
+  // compared with its elements.
   static constexpr int64_t tile = 4096, tile_bytes = tile * 4;
-  // Results of so many elements, and their operands, mostly come from memory. Where they are in a shared
-  // cache, the processor's own prefetching does better. The tiles are half as long then: memory takes no more
-  // requests at once than for a share of them.
+  // Results of at least this many elements, and their operands, mostly lie in memory. For data in a shared
+  // cache, the hardware prefetcher does better. Tiles are then half as long, because memory accepts only a
+  // limited number of requests at once.
   static constexpr int64_t far_size = 1 << 21;
 
  private:
-  /// An array in tiles: all in one place for an operand that stands for all of y.
+  /// An array in tiles; all at the same address for an operand that is broadcast to y.
   struct Tiles {
     std::byte* data;
     int64_t bytes;  ///< of a tile
@@ -163,22 +163,22 @@ struct FusedElementwise {
           bytes(packed_bytes(length, v.dtype())) {}
     std::byte* at(int64_t t) const { return data + t * bytes; }
   };
-  // The parts in which a chain goes through a tile; other steps count as many.
+  // The parts in which a chain processes a tile; other steps count as that many.
   static constexpr std::size_t turns = 8;
 
-  /// The share of some turns of all steps' of a tile, in whole lines of the cache.
+  /// The share of a tile for a range of all steps' turns, in whole cache lines.
   std::pair<int64_t, int64_t> share(int64_t bytes, std::size_t turn, std::size_t turn_end) const {
     const auto lines = static_cast<std::size_t>(bytes / 64), count = steps.size() * turns;
     return {static_cast<int64_t>(lines * turn / count * 64),
             static_cast<int64_t>(lines * turn_end / count * 64)};
   }
-  /// Asks for a share of a tile. Inlined, or GCC takes the call for one without effect.
+  /// Prefetches a share of a tile. Inlined, because GCC would drop the call as one without effect.
   [[gnu::always_inline]] void fetch(const Tiles& of, int64_t t, std::size_t turn,
                                     std::size_t turn_end) const {
     const auto [begin, end] = share(of.bytes, turn, turn_end);
     for (int64_t byte = begin; byte < end; byte += 64) __builtin_prefetch(of.at(t) + byte, 0, 2);
   }
-  /// Takes elements [at, at + size) of a chain's inputs to its result.
+  /// Computes elements [at, at + size) of a chain's result.
   static void run_chain(const std::vector<Link>& chain, const Value* const* in, Value& out, int64_t at,
                         int64_t size) {
     const auto floats = [&](std::size_t k) { return static_cast<const float*>(in[k]->tensor().data()) + at; };
@@ -204,7 +204,7 @@ class ElementwiseGroups {
   explicit ElementwiseGroups(Program& program) : p_(program) {}
 
   void apply() {
-    // From the last nodes to the first, so that a group begins with the node that hands its result on.
+    // Backwards, so that a group starts at the node that makes its final result.
     for (int n = static_cast<int>(p_.nodes().size()); n-- > 0;)
       if (p_.node(n).op && fuses(n)) fuse(n);
   }
@@ -219,7 +219,7 @@ class ElementwiseGroups {
     if (!fits(p_, n) || !is_elementwise(node) || !node.op.planned() ||
         node.inputs.size() > FusedElementwise::max_inputs || !is_fused_type(p_, node.outputs[0]))
       return false;
-    // Results of one tile stay in the cache as they are.
+    // Results of one tile stay in the cache anyway.
     const Dim count = p_.info(node.outputs[0]).dims.count();
     if (count.known() && count.value() <= FusedElementwise::tile) return false;
     const bool function = node.op.elements() == op::Elements::function;
@@ -237,7 +237,7 @@ class ElementwiseGroups {
     return p_.info(v).dims.same(p_.info(node.outputs[0]).dims);
   }
 
-  /// Whether nobody but these nodes reads a value.
+  /// Whether only these nodes read a value.
   bool read_by(const std::vector<int>& group, ValueId v) const {
     return !p_.is_output(v) && std::ranges::all_of(p_.readers(v), [&](int n) {
       return std::ranges::find(group, n) != group.end();
@@ -245,7 +245,7 @@ class ElementwiseGroups {
   }
 
   void fuse(int last) {
-    std::vector<int> group{last};  // falling
+    std::vector<int> group{last};  // in descending order
     for (bool grown = true; grown && group.size() < most_steps;) {
       grown = false;
       for (std::size_t g = 0; g < group.size() && !grown; ++g)
@@ -287,7 +287,7 @@ class ElementwiseGroups {
     p_.replace(last, AnyOperator::make(fused), std::move(operands));
   }
 
-  /// The function of a chain that an operator of one array is, and of two.
+  /// The chain function of a unary operator, and of a binary one.
   static std::optional<kernels::ChainStep::Function> function_of_one(const AnyOperator& op) {
     using enum kernels::ChainStep::Function;
     if (op.as<op::Abs>()) return absolute;
@@ -307,7 +307,7 @@ class ElementwiseGroups {
     if (op.as<op::Sub>()) return sub;
     return {};
   }
-  /// The link of a chain that a node is, if its operands are floats. `inputs` keeps the arrays.
+  /// The chain link for a node, if its operands are floats. `inputs` keeps only the arrays.
   std::optional<FusedElementwise::Link> link_of(const Graph::Node& node, std::vector<ValueId>& inputs) const {
     if (!is_floats(node.inputs[0]) || !is_floats(node.outputs[0])) return {};
     if (const auto of_two = function_of_two(node.op)) {
@@ -339,7 +339,8 @@ class ElementwiseGroups {
     return t.kind == Kind::tensor && t.element == DType::float32;
   }
 
-  /// Makes one chain of each and of the one that alone reads its result. `group` has a step's last node each.
+  /// Merges each chain with the chain that is its result's only reader. `group` has the last node of each
+  /// step.
   static void join_chains(FusedElementwise& fused, std::vector<int>& group) {
     auto& steps = fused.steps;
     const auto readers = [&](int v) {
@@ -368,7 +369,7 @@ class ElementwiseGroups {
         break;
       }
     }
-    // Steps that are part of another one have no inputs any more.
+    // Steps that were merged into others have no inputs left.
     std::vector<int> places;
     std::size_t count = 0;
     for (std::size_t s = 0; s < steps.size(); ++s) {
@@ -382,7 +383,7 @@ class ElementwiseGroups {
     steps.resize(count), group.resize(count);
   }
 
-  /// Buffers of dead results are used again. A step may write over its own operands.
+  /// Reuses buffers of dead results. A step may overwrite its own operands.
   void give_buffers(FusedElementwise& fused, const std::vector<int>& group) const {
     std::vector<int> free;
     const auto element = [&](std::size_t s) { return p_.info(p_.node(group[s]).outputs[0]).type.element; };

@@ -1,6 +1,6 @@
 // fuse_gelu: exported forms of Gelu, Swish and HardSwish become these operators. A form is recognised by its
-// formula: a polynomial of x within a function, and a polynomial of x and of the function's result behind it.
-// So the order of factors and addends, and how constants are spread over them, do not matter.
+// formula: a function of a polynomial of x, followed by a polynomial of x and of the function's result. So
+// neither the order of factors and addends matters, nor how constants are distributed over them.
 #pragma once
 
 #include <array>
@@ -96,7 +96,7 @@ inline bool is_near(const Polynomial& a, const Polynomial& b, DType element) {
   return true;
 }
 
-/// The value of which v is a square or a cube, which it may be with other factors and addends; -1 if none.
+/// The value whose square or cube v contains, possibly with other factors and addends; -1 if none.
 inline ValueId find_base(const Program& program, ValueId v, int depth = 5) {
   const int m = depth > 0 && v >= 0 ? program.maker(v) : -1;
   if (m < 0) return -1;
@@ -108,8 +108,7 @@ inline ValueId find_base(const Program& program, ValueId v, int depth = 5) {
   return found >= 0 ? found : find_base(program, n.inputs[1], depth - 1);
 }
 
-/// The last of the nodes that lead from t, each the only reader of the one before, to `formula`; -1 if they
-/// do not.
+/// The last node of a chain of only readers from t that computes `formula`, or -1.
 inline int find_formula(const Program& program, ValueId x, ValueId t, const Polynomial& formula) {
   const DType element = program.info(x).type.element;
   ValueId v = t;
@@ -123,8 +122,8 @@ inline int find_formula(const Program& program, ValueId x, ValueId t, const Poly
   return -1;
 }
 
-/// Puts `op` in the place of a formula of x and of the result of node n, whose operand is another formula of
-/// x. Returns whether the operand is that formula.
+/// Replaces the formula `behind`, of x and of the result of node n, with `op`. Returns whether the operand of
+/// n is the formula `within`.
 template <class Op>
 bool fuse_formula(Program& program, int n, ValueId x, const Polynomial& within, const Polynomial& behind,
                   const Op& op) {
@@ -141,7 +140,7 @@ bool fuse_formula(Program& program, int n, ValueId x, const Polynomial& within, 
   return true;
 }
 
-/// The operand of v's maker beside a number, or -1.
+/// The other operand if v's maker has a number as one of two operands, or -1.
 inline ValueId beside_number(const Program& program, ValueId v) {
   const int m = program.maker(v);
   if (m < 0 || program.node(m).inputs.size() != 2) return -1;

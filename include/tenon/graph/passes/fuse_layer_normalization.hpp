@@ -1,5 +1,5 @@
-// fuse_layer_normalization: normalisations over the last axes that are exported as means, squares and roots
-// become LayerNormalization, or RMSNormalization where no mean is taken off.
+// fuse_layer_normalization: normalisations over trailing axes that are exported as means, squares and roots
+// become LayerNormalization, or RMSNormalization if no mean is subtracted.
 #pragma once
 
 #include "tenon/graph/passes/match.hpp"
@@ -22,7 +22,7 @@ class Normalizations {
   void apply() {
     p_.for_each<op::Sqrt>([&](int n, const op::Sqrt&) {
       nodes_ = {n};
-      if (!find_operand(n)) return;  // a root of anything else
+      if (!find_operand(n)) return;  // a root of something else
       if (!is_fused_type(p_, x_)) return p_.skipped(n, "it normalises no float32, float16 or bfloat16");
       if (!find_quotient(n)) return p_.skipped(n, "nothing is divided by it alone that it normalises");
       const int last = nodes_.back();
@@ -36,8 +36,8 @@ class Normalizations {
   const Graph::Node& node(int n) const { return p_.node(n); }
   ValueId result(int n) const { return node(n).outputs[0]; }
 
-  /// The first of the last axes over which a mean is taken that keeps them; -1 if others are, or if they are
-  /// not known.
+  /// The first of the trailing axes that a mean with keepdims reduces; -1 if it reduces others, or unknown
+  /// ones.
   int mean_axis(const Graph::Node& n) const {
     const auto* mean = n.op.as<op::ReduceMean>();
     const Dims& x = p_.info(n.inputs[0]).dims;
@@ -54,7 +54,7 @@ class Normalizations {
     return axes != 0 && axes == (1u << x.rank()) - (1u << first) ? first : -1;
   }
 
-  /// Whether v is x less its mean over the axes from axis_ on. Notes the nodes.
+  /// Whether v is x minus its mean over the axes from axis_ on. Records the nodes.
   bool is_centered(ValueId v, ValueId x) {
     const Graph::Node* sub = made_by<op::Sub>(p_, v);
     if (sub == nullptr || sub->inputs[0] != x) return false;
@@ -65,7 +65,7 @@ class Normalizations {
     return true;
   }
 
-  /// Whether node n is the root of the mean of squares of deviation_, and epsilon_. Notes the nodes.
+  /// Whether node n is the root of deviation_'s mean square plus epsilon_. Records the nodes.
   bool find_operand(int n) {
     const ValueId sum = node(n).inputs[0];
     const int add = p_.maker(sum);
@@ -90,7 +90,7 @@ class Normalizations {
     return true;
   }
 
-  /// Whether only the division of the deviation reads the root. Notes the nodes, the division last.
+  /// Whether the root's only reader divides the deviation by it. Records the nodes, the division last.
   bool find_quotient(int n) {
     int next = p_.only_reader(result(n));
     if (next < 0) return false;
@@ -114,8 +114,8 @@ class Normalizations {
     return true;
   }
 
-  /// The operand of node n beside v, if it stretches along the axes from axis_ on and is the same for all
-  /// rows; else -1.
+  /// The operand of node n other than v, if it broadcasts along the axes from axis_ on and is the same for
+  /// all rows; else -1.
   ValueId of_each_row(int n, ValueId v) const {
     const std::vector<ValueId>& in = node(n).inputs;
     const ValueId other = in[in[0] == v ? 1 : 0];
@@ -128,7 +128,7 @@ class Normalizations {
     return other;
   }
 
-  /// Puts the normalisation of x_ in the place of the node `last` and of the scale and bias behind it.
+  /// Replaces the node `last`, and a scale and bias after it, with the normalisation of x_.
   void put(int n, int last) {
     ValueId scale = -1, bias = -1;
     std::string with;
@@ -165,7 +165,7 @@ class Normalizations {
   std::vector<int> nodes_;
   ValueId x_ = -1, deviation_ = -1;
   int axis_ = -1;
-  bool centered_ = false;  // the deviation is from the mean of x, and not x itself
+  bool centered_ = false;  // whether the deviation is x minus its mean, not x itself
   float epsilon_ = 0;
 };
 

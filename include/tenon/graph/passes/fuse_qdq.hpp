@@ -1,12 +1,12 @@
 // fuse_qdq: nodes between DequantizeLinear and QuantizeLinear, and QLinearConv, become nodes over 8-bit
 // integers.
 //
-// Convolutions and products of constant weights, products of two results, also element by element, sums,
-// global averages, functions of one tensor of bytes, and nodes that only move numbers. A product of constant
-// weights whose result nobody quantises makes floats of its integers. Results are as of ONNX's QLinear
+// Covers convolutions and products with constant weights, products of two results (also elementwise), sums,
+// global averages, functions of one tensor of bytes, and nodes that only move numbers. A product with
+// constant weights whose result is not quantised dequantises its sums. Results are those of ONNX's QLinear
 // operators: sums are exact integers, multiplied once by the quotient of the scales. They differ from the
-// floats that they replace by one quantisation step at most, where a float lies close to the middle of two
-// steps. Functions and moves do not differ at all.
+// replaced floats by at most one quantisation step, where a float lies close to the middle between two steps.
+// Functions and moves do not differ at all.
 #pragma once
 
 #include <map>
@@ -29,7 +29,7 @@ namespace qdq_detail {
 
 using namespace quantized_detail;
 
-/// 8-bit integers that a DequantizeLinear with one scale restores.
+/// 8-bit integers that are dequantised with one scale.
 struct Bytes {
   ValueId v;
   ByteScale as;
@@ -52,7 +52,7 @@ inline std::optional<ByteScale> quantized_as(const Program& program, const Graph
   return scale_of(program, n.inputs[1], input(n, 2), program.info(n.outputs[0]).type.element);
 }
 
-/// The nodes behind a value: a Relu or Clip if there is one, and a QuantizeLinear.
+/// The nodes after a value: an optional Relu or Clip, and a QuantizeLinear.
 struct End {
   int node;
   ByteRange y;
@@ -76,7 +76,7 @@ inline std::optional<End> end_of(const Program& program, ValueId v) {
   return End{next, ByteRange::of(*as, bounds), with};
 }
 
-/// Constant 8-bit weights that a DequantizeLinear restores.
+/// Constant 8-bit weights that are dequantised.
 inline std::optional<Weights> weights_behind(const Program& program, ValueId v, int axis) {
   const Graph::Node* n = made_by<op::DequantizeLinear>(program, v);
   if (n == nullptr || program.info(v).type != Type(DType::float32)) return {};
@@ -87,8 +87,8 @@ inline std::optional<Weights> weights_behind(const Program& program, ValueId v, 
   return w->scales.size() == 1 || at == axis ? w : std::nullopt;
 }
 
-/// The bias in units of the products' scales: rounded to whole ones, if that moves no result by more than a
-/// quarter of a step. False where it is not constant or too large.
+/// The bias in units of the products' scales: rounded to integers if that changes no result by more than a
+/// quarter of a step. False if it is not constant or too large.
 inline bool set_bias(const Program& program, const Weights& w, const ByteScale& x, const ByteScale& y,
                      ValueId bias, int64_t channels, Storage& sums) {
   if (bias < 0) return true;
@@ -129,7 +129,7 @@ inline bool set_bias(const Program& program, const Weights& w, const ByteScale& 
   return true;
 }
 
-/// The products of two bytes that a sum of 32 bits surely holds.
+/// The number of products of two bytes whose sum always fits into 32 bits.
 inline constexpr int64_t most_products = (int64_t{1} << 31) / (255 * 128);
 
 inline void fuse_conv(Program& program, int number, const op::Conv& conv) {
@@ -164,7 +164,7 @@ inline ValueId zero_point(Program& program, const ByteScale& s) {
                         : AnyTensor(Tensor<uint8_t>(Extents{}, {static_cast<uint8_t>(s.zero)})));
 }
 
-/// A convolution that is one of integers already.
+/// A convolution that already takes integers.
 inline void fuse_linear_conv(Program& program, int number, const op::QLinearConv& conv) {
   const Graph::Node& n = program.node(number);
   const auto x = scale_of(program, n.inputs[1], n.inputs[2], program.info(n.inputs[0]).type.element);
@@ -187,7 +187,7 @@ inline void fuse_linear_conv(Program& program, int number, const op::QLinearConv
   program.replace(number, AnyOperator::make(q), {n.inputs[0]});
 }
 
-/// A product of 8-bit integers with constant ones that makes floats, for nobody quantises its result.
+/// A product of 8-bit integers with constant ones that gives floats, because its result is not quantised.
 inline void fuse_to_floats(Program& program, int number, const Bytes& a, const Weights& w, bool trans_b,
                            ValueId c) {
   PackedMatMulInteger q{.element = a.as.type};
@@ -242,7 +242,7 @@ inline void fuse_product(Program& program, int number, bool gemm, bool trans_b, 
   ValueId row = bias;
   const int sum = program.only_reader(n.outputs[0]);
   if (!end && bias < 0 && sum >= 0 && fits(program, sum) && is_sum(program.node(sum))) {
-    // A bias of columns stands between the product and its quantisation.
+    // A bias per column lies between the product and its quantisation.
     const Graph::Node& add = program.node(sum);
     row = add.inputs[add.inputs[0] == n.outputs[0] ? 1 : 0];
     const Dims& c = program.info(row).dims;
@@ -275,14 +275,13 @@ inline void fuse_add(Program& program, int number) {
 }
 
 /// Whether a node only moves the numbers of its first input, or of all members of a variadic one, to its one
-/// result, and does the same with bytes.
+/// result, and also accepts bytes.
 inline bool is_move(const Graph::Node& n, DType bytes) {
   const op::Elements e = n.op.elements();
   return (e == op::Elements::order || e == op::Elements::choice) && n.outputs.size() == 1 && takes(n, bytes);
 }
 
-/// Whether a node gives the numbers of its first input another order or other extents, and does the same with
-/// bytes.
+/// Whether a node only reorders or reshapes the numbers of its first input, and also accepts bytes.
 inline bool is_order(const Graph::Node& n, DType bytes) {
   return n.op.elements() == op::Elements::order && n.outputs.size() == 1 && takes(n, bytes);
 }
@@ -290,7 +289,7 @@ inline ValueId one_number(Program& program, float x) {
   return program.add_constant({}, AnyTensor(Tensor<float>(Extents{}, {x})));
 }
 
-/// Orders bytes in place of the floats that a DequantizeLinear makes of them.
+/// Moves a DequantizeLinear after a node that then reorders bytes instead of floats.
 inline void restore_later(Program& program, int number) {
   const ValueId v = program.node(number).outputs[0];
   const auto x = bytes_behind(program, v);
@@ -307,7 +306,7 @@ inline void restore_later(Program& program, int number) {
                   {moved, one_number(program, x->as.scale), zero_point(program, x->as)});
 }
 
-/// Orders the bytes that a QuantizeLinear makes, in place of floats.
+/// Moves a QuantizeLinear before nodes that then reorder bytes instead of floats.
 inline void quantize_earlier(Program& program, int number) {
   while (number >= 0) {
     const auto as = quantized_as(program, program.node(number));
@@ -330,7 +329,7 @@ inline void quantize_earlier(Program& program, int number) {
   }
 }
 
-/// A QuantizeLinear behind a node that moves 8-bit numbers of its scale.
+/// A QuantizeLinear after a node that moves 8-bit numbers of the same scale.
 inline void fuse_move(Program& program, int number, int mover, const ByteScale& as) {
   const Graph::Node& n = program.node(mover);
   std::vector<ValueId> inputs = n.inputs;
@@ -348,13 +347,13 @@ inline void fuse_move(Program& program, int number, int mover, const ByteScale& 
   program.replace(number, AnyOperator(n.op), std::move(inputs));
 }
 
-/// The nodes between one tensor of 8-bit integers and a value each of whose elements is a function of the
-/// integer at its place alone.
+/// The nodes between a tensor of 8-bit integers and a value whose elements each depend only on the integer at
+/// the same place.
 class FunctionsOfBytes {
  public:
   explicit FunctionsOfBytes(const Program& program) : program_(program) {}
 
-  /// Takes in the nodes that make a value. False where it depends on anything else, or on many.
+  /// Adds the nodes that compute a value. False if it depends on anything else, or on too many nodes.
   bool take(ValueId v, std::size_t depth = 0) {
     if (numbers_.contains(v)) return true;
     if (const auto x = bytes_behind(program_, v)) {
@@ -405,7 +404,7 @@ class FunctionsOfBytes {
  private:
   static constexpr std::size_t most = 64;
 
-  /// Whether these bytes are the root, or come from it by tables.
+  /// Whether these bytes are the root, or are computed from it by tables.
   bool reaches(ValueId v) {
     while (const Graph::Node* n = made_by<ByteTable>(program_, v)) v = n->inputs[0];
     if (root_ < 0) root_ = v;
@@ -420,18 +419,19 @@ class FunctionsOfBytes {
   }
 
   const Program& program_;
-  std::map<ValueId, ValueId> numbers_;  // of a value, its 256 numbers, when they are there
+  std::map<ValueId, ValueId> numbers_;  // the 256 numbers of a value, once computed
   std::vector<std::pair<ValueId, Bytes>> leaves_;
   std::vector<int> nodes_;
   ValueId root_ = -1;
 };
 
-/// A QuantizeLinear behind functions of one byte: a table of 256 results. Without any, it changes the scale.
+/// A QuantizeLinear after functions of one byte: a table of 256 results. Without functions, the table changes
+/// the scale.
 inline void fuse_functions(Program& program, int number, const ByteScale& as) {
   const ValueId v = program.node(number).inputs[0];
   FunctionsOfBytes functions(program);
   if (!functions.take(v)) {
-    const int m = program.maker(v);  // sums and products speak for themselves
+    const int m = program.maker(v);  // sums and products are reported elsewhere
     if (functions.bytes() >= 0 && m >= 0 && !is_sum(program.node(m)) && !program.node(m).op.as<op::Mul>())
       program.skipped(number, "it quantises no function of one tensor of 8 bits");
     return;
@@ -520,11 +520,11 @@ inline void apply_fuse_qdq(Program& program) {
     }
     fuse_functions(program, n, *as);
   });
-  // Products that are no functions of one tensor.
+  // Products that are not functions of one tensor.
   program.for_each<op::Mul>([&](int n, const op::Mul&) { fuse_mul(program, n); });
 }
 
-/// Restored constants stay in sight: they are the weights.
+/// Dequantised constants are not folded: they are the weights.
 inline constexpr Pass fuse_qdq{"fuse_qdq", apply_fuse_qdq, [](const Program&, const Graph::Node& n) {
                                  return n.op.as<op::DequantizeLinear>() != nullptr;
                                }};

@@ -1,4 +1,4 @@
-// Functions with which passes recognise nodes and constants.
+// Functions by which passes recognise nodes and constants.
 #pragma once
 
 #include <algorithm>
@@ -15,11 +15,11 @@
 
 namespace tenon::TENON_ABI::passes {
 
-/// The element types for which passes put operators in the place of patterns. Graphs of doubles want the
-/// rounding of each node, and users of passes compile the operators for few types.
+/// The element types for which passes replace patterns with operators. Graphs of doubles need the rounding of
+/// each node, and users of passes compile the operators for few types.
 inline constexpr TypeSet fused_types = types::float32 | types::float16 | types::bfloat16;
 
-/// The value's tensor when it is a constant of floats, else null. It may not be AnyTensor::aligned.
+/// The value's tensor if it is a constant of floats, else null. It is not necessarily AnyTensor::aligned.
 inline const AnyTensor* stored_floats(const Program& program, ValueId v) {
   if (v < 0 || !program.stored(v).is_tensor()) return nullptr;
   const AnyTensor& t = program.stored(v).tensor();
@@ -55,7 +55,7 @@ inline bool takes(const Graph::Node& n, DType type) {
          spec.permits(spec.input(0, n.op.version()), n.op.version()).contains(Type(type));
 }
 
-/// The node that makes a value, when its operator is an Op, else null.
+/// The node that makes a value, if its operator is an Op, else null.
 template <class Op>
 const Graph::Node* made_by(const Program& program, ValueId v) {
   const int n = v < 0 ? -1 : program.maker(v);
@@ -68,7 +68,7 @@ inline bool is_fused_type(const Program& program, ValueId v) {
   return t.kind == Kind::tensor && (fused_types.tensor >> static_cast<int>(t.element) & 1) != 0;
 }
 
-/// The number of a constant that has no other, and no more axes than x.
+/// The number of a single-element constant with no more axes than x.
 inline std::optional<double> number(const Program& program, ValueId v, ValueId x) {
   if (v < 0 || !program.stored(v).is_tensor()) return {};
   const AnyTensor& t = program.stored(v).tensor();  // a single number is aligned
@@ -80,13 +80,13 @@ inline std::optional<double> number(const Program& program, ValueId v, ValueId x
   return found;
 }
 
-/// Whether a is b but for a few roundings to an element type.
+/// Whether a equals b up to a few roundings to an element type.
 inline bool is_near(double a, double b, DType element) {
   const double rounding = element == DType::float16 ? 0x1p-10 : element == DType::bfloat16 ? 0x1p-7 : 0x1p-21;
   return std::abs(a - b) <= rounding * std::abs(b);
 }
 
-/// Whether nobody but these nodes and `last` reads the results of the nodes.
+/// Whether only these nodes and `last` read the nodes' results.
 inline bool is_private(const Program& program, const std::vector<int>& nodes, int last) {
   return std::ranges::all_of(nodes, [&](int n) {
     return std::ranges::all_of(program.node(n).outputs, [&](ValueId v) {

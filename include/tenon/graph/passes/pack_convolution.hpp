@@ -1,5 +1,5 @@
-// pack_convolution: the weights of fused convolutions, and constant ones of ConvTranspose, in the order in
-// which the kernel reads them.
+// pack_convolution: lays out the weights of fused convolutions, and constant ones of ConvTranspose, in the
+// order in which the kernel reads them.
 #pragma once
 
 #include "tenon/base/lasting.hpp"
@@ -22,7 +22,7 @@ inline void pack_transposed(Program& program, int n, const op::ConvTranspose& op
     return program.skipped(n, "padding depends on extents that are not known");
 
   PackedConvTranspose packed{.op = op, .element = w->dtype(), .extents = w->extents()};
-  Extents from = packed.extents, to = from;  // of X and Y; padding is the same for all that are not known
+  Extents from = packed.extents, to = from;  // of X and Y; all unknown ones have the same padding
   for (int k = 2; k < w->rank(); ++k) {
     from[k] = known ? x[k].value() : 1;
     to[k] = op.extent_along(op.window(), k - 2, from[k], packed.extents[k]).value();

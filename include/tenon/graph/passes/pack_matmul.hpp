@@ -1,6 +1,6 @@
-// pack_matmul: a MatMul or Gemm whose right side is a constant matrix, with the bias of columns, the residual
-// and the Relu or Clip behind it, becomes one node whose matrix is laid out for the kernel. Halves stay
-// halves. For a few rows a matrix in memory stays as it is.
+// pack_matmul: a MatMul or Gemm whose right side is a constant matrix, and a following bias per column,
+// residual and Relu or Clip become one node, whose matrix is laid out for the kernel. Halves stay halves. For
+// a few rows a matrix in memory stays as it is.
 #pragma once
 
 #include <atomic>
@@ -15,7 +15,7 @@ namespace tenon::TENON_ABI::passes {
 
 namespace detail {
 
-/// The B of `args` as pack_b writes it. B's memory, if it is a file's, is given back on the way.
+/// The B of `args` as pack_b writes it. If B is mapped from a file, its pages are released after copying.
 template <class C>
 Storage packed_b(const kernels::GemmArgs<C>& args, const Storage& b) {
   Storage packed = Storage::make<C>(kernels::packed_b_size<C>(args.k, args.n), lasting_allocator());
@@ -23,7 +23,8 @@ Storage packed_b(const kernels::GemmArgs<C>& args, const Storage& b) {
   const auto forget = [&](const C* from, int64_t count) {
     if (part != nullptr) tenon::detail::forget_pages(from, static_cast<std::size_t>(count) * sizeof(C));
   };
-  // As they lie in memory: blocks of rows, or where rows are neighbours, of the columns of some panels.
+  // In memory order: blocks of rows or, if the elements of a column are adjacent, of the columns of some
+  // panels.
   const bool columns = args.b_col != 1;
   const int64_t step = columns ? 8 * kernels::packed_b_size<C>(1, 1) : args.n;
   const int64_t rows = kernels::packed_b_rows<C>(args.k);
@@ -42,8 +43,8 @@ Storage packed_b(const kernels::GemmArgs<C>& args, const Storage& b) {
   return packed;
 }
 
-/// The matrix B of products with a number of rows that is not known, in a file. The first product of more
-/// than a few rows packs it.
+/// The matrix B, in a file, of products with an unknown number of rows. The first product of more than a few
+/// rows packs it.
 class FileMatrix {
  public:
   explicit FileMatrix(Storage part) : part_(std::move(part)) {}
@@ -69,7 +70,7 @@ class FileMatrix {
 
 }  // namespace detail
 
-/// PackedMatMul whose matrix lies in a file by its strides until a product needs it packed.
+/// PackedMatMul whose matrix stays unpacked in a file until a product needs it packed.
 struct FileMatMul {
   PackedMatMul product{};
   std::shared_ptr<detail::FileMatrix> file{};
@@ -104,7 +105,7 @@ struct FileMatMul {
 
 namespace detail {
 
-/// Whether a product's left side is no vector. Reports it if not.
+/// Whether a product's left side is not a vector. Reports it if it is.
 inline bool has_rows(const Program& program, int number) {
   const Dims& y = program.info(program.node(number).outputs[0]).dims;
   if (!y.ranked()) program.skipped(number, "the rank of A is not known, or it does not fit");
@@ -112,14 +113,14 @@ inline bool has_rows(const Program& program, int number) {
   return y.ranked() && y.rank() >= 2;
 }
 
-/// Puts `packed`, which has all but its bias, residual and bounds, in the place of a product and of the nodes
-/// behind it that it can take in. False if there are none and the matrix is just as well read by the product.
+/// Replaces a product, and the following nodes that fuse into it, with `packed`, which lacks only bias,
+/// residual and bounds. False if there are none, and the product might as well read the matrix itself.
 inline bool replace_product(Program& program, int number, PackedMatMul packed, bool alone = true,
                             std::shared_ptr<FileMatrix> file = {}) {
   const Graph::Node& n = program.node(number);
   std::vector<ValueId> operands{n.inputs[0]};
   if (n.inputs.size() > 2 && n.inputs[2] >= 0) operands.push_back(n.inputs[2]);
-  // Takes the sum that reads v into the product: one with a constant of columns, and one with a value of v's
+  // Fuses the sum that reads v into the product: one with a constant per column, and one with a value of v's
   // extents.
   const auto take = [&](const Graph::Node& reader, ValueId v) {
     if (!is_sum(reader)) return false;
@@ -158,7 +159,7 @@ inline bool replace_product(Program& program, int number, PackedMatMul packed, b
   return true;
 }
 
-/// Packs a matrix B that keeps its bits.
+/// Packs a matrix B that keeps its narrow type.
 inline void pack_narrow_matrix(PackedMatMul& packed, const kernels::NarrowSource& s) {
   const kernels::NarrowSize size = kernels::narrow_size(s);
   packed.k = s.k, packed.n = s.n;
@@ -183,7 +184,7 @@ inline void pack_product(Program& program, int number, PackedMatMul packed, bool
   packed.k = k, packed.n = columns;
   const Dim rows = y.product(0, y.rank() - 1);
   const bool few = wide && rows.known() && rows.value() <= few_rows;
-  constexpr int64_t large = int64_t{1} << 18;  // bytes that are packed no sooner than needed
+  constexpr int64_t large = int64_t{1} << 18;  // bytes from which on packing is deferred
   const bool in_file = wide && !rows.known() && b->bytes() >= large && b->storage().file_part() != nullptr;
   if (few || in_file) {
     packed.b = b->storage();

@@ -1,6 +1,6 @@
 // pack_narrow: a MatMul or Gemm whose right side is a DequantizeLinear of a constant matrix of integers of 8
-// bits or fewer becomes one node, together with the nodes behind it that pack_matmul takes in. It keeps the
-// integers, and makes floats of them where it multiplies.
+// bits or fewer becomes one node, together with the following nodes that pack_matmul fuses. It keeps the
+// integers, and dequantises them while it multiplies.
 #pragma once
 
 #include "tenon/graph/passes/pack_matmul.hpp"
@@ -12,8 +12,7 @@ namespace tenon::TENON_ABI::passes {
 
 namespace detail {
 
-/// Keeps the integers that the DequantizeLinear `from` restores as the matrix B of a product, (N,K) if
-/// trans_b.
+/// Keeps the integers that the DequantizeLinear `from` reads as the matrix B of a product, (N,K) if trans_b.
 inline void pack_restored(Program& program, int number, PackedMatMul packed, const Graph::Node& from,
                           bool trans_b) {
   using quantized_detail::constant_tensor, quantized_detail::input;
@@ -69,8 +68,8 @@ inline void apply_pack_narrow(Program& program) {
   });
 }
 
-/// Restored constants of few bits stay in sight. Restored biases, which have more bits, are taken in as
-/// floats.
+/// Dequantised constants of few bits are not folded. Dequantised biases, which have more bits, are, and fuse
+/// as floats.
 inline constexpr Pass pack_narrow{
     "pack_narrow", apply_pack_narrow, [](const Program& program, const Graph::Node& n) {
       if (n.op.as<op::DequantizeLinear>() == nullptr) return false;

@@ -1,7 +1,7 @@
 // pack_quantized: QLinearMatMul and MatMulInteger with constant weights, and the convolutions that fuse_qdq
-// made, become nodes whose weights are laid out for the kernels. MatMulInteger takes along the Cast, the
-// factors, the bias of columns, the residual and the Relu or Clip behind it, which make floats of its sums. A
-// value is quantised once for all products that read it.
+// made, become nodes whose weights are laid out for the kernels. The Cast, factors, bias per column, residual
+// and Relu or Clip that dequantise the sums of a MatMulInteger fuse into it. A value is quantised once for
+// all products that read it.
 #pragma once
 
 #include "tenon/graph/passes/floats_of_sums.hpp"
@@ -14,7 +14,7 @@ namespace tenon::TENON_ABI::passes {
 
 namespace quantized_detail {
 
-/// Makes the readers of a node's results read an earlier node's, which quantises the same value.
+/// Redirects the readers of a node's results to an earlier node that quantises the same value.
 inline void quantize_once(Program& program, int number) {
   const Graph::Node& n = program.node(number);
   // The program's outputs keep values of their own.

@@ -1,4 +1,4 @@
-// pack_recurrent: an RNN, GRU or LSTM whose W is constant keeps it laid out for the kernel.
+// pack_recurrent: lays out the constant W of an RNN, GRU or LSTM for the kernel.
 #pragma once
 
 #include "tenon/base/lasting.hpp"

@@ -8,11 +8,11 @@
 
 namespace tenon::TENON_ABI::passes {
 
-/// A product of so many rows reads the unpacked matrix once: packing it would cost memory and gain nothing,
-/// unless the product had to widen it.
+/// A product of up to this many rows reads the unpacked matrix once: packing would cost memory and gain
+/// nothing, unless the product had to widen it.
 inline constexpr int64_t few_rows = 4;
 
-/// The bounds that a node applies to x, if it is a Relu or a Clip with constant ones.
+/// The bounds that a node applies to x, if it is a Relu, or a Clip with constant bounds.
 inline std::optional<Bounds> bounds_of(const Program& program, const Graph::Node& n, ValueId x) {
   if (n.inputs.empty() || n.inputs[0] != x) return {};
   Bounds b;
@@ -33,7 +33,7 @@ inline std::optional<Bounds> bounds_of(const Program& program, const Graph::Node
   return b;
 }
 
-/// A pool whose windows have one more axis, of one lane.
+/// A pool whose windows have one more axis, of extent 1, for the lanes.
 inline AnyOperator with_lanes(const AnyOperator& pool) {
   return pool.with_attributes([](std::string_view name, op::AttributeValue& value) {
     auto* list = std::get_if<std::vector<int64_t>>(&value);

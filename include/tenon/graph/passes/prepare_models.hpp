@@ -1,4 +1,4 @@
-// prepare_models: operators lay out their attributes (trees, tables of keys) once, and not in each run.
+// prepare_models: operators lay out their attributes (trees, tables of keys) once instead of in each run.
 #pragma once
 
 #include "tenon/graph/program.hpp"
@@ -15,7 +15,7 @@ inline void apply_prepare_models(Program& program) {
     try {
       prepared = n.op.prepared(program.info(n.inputs[0]).type.element);
     } catch (const Error& e) {
-      return program.skipped(number, e.message());  // the run will say so
+      return program.skipped(number, e.message());  // the run will report it
     }
     program.applied(number, "prepared");
     program.replace(number, std::move(prepared), {n.inputs[0]});

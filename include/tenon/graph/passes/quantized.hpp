@@ -1,4 +1,4 @@
-// Questions that fuse_qdq and pack_quantized ask about constants.
+// Queries of constants for fuse_qdq and pack_quantized.
 #pragma once
 
 #include <cmath>
@@ -12,7 +12,7 @@ namespace tenon::TENON_ABI::passes {
 
 namespace quantized_detail {
 
-/// The one number of a constant float, if it is that.
+/// The number of a single-element constant float.
 inline std::optional<float> one_float(const Program& program, ValueId v) {
   const AnyTensor* t = constant_floats(program, v);
   if (t == nullptr || t->size() != 1 || t->dtype() != DType::float32) return {};
@@ -33,7 +33,7 @@ inline int32_t byte_at(const AnyTensor& t, int64_t k) {
   return t.dtype() == DType::int8 ? int32_t{t.view().as<int8_t>()[k]} : int32_t{t.view().as<uint8_t>()[k]};
 }
 
-/// The one scale and zero point of numbers of `type`, if they are constants.
+/// The scale and zero point of numbers of `type`, if they are single-element constants.
 inline std::optional<ByteScale> scale_of(const Program& program, ValueId scale, ValueId zero, DType type) {
   const auto factor = one_float(program, scale);
   if (!factor || !(*factor > 0) || !std::isfinite(*factor) || !is_bytes(type)) return {};
@@ -46,7 +46,7 @@ inline std::optional<ByteScale> scale_of(const Program& program, ValueId scale, 
   return s;
 }
 
-/// Constant 8-bit weights with scales and zero points for all of them or for each index of an axis.
+/// Constant 8-bit weights with scales and zero points per tensor or per index of an axis.
 struct Weights {
   const AnyTensor* data;
   std::vector<float> scales;  ///< one, or one for each channel
@@ -111,8 +111,8 @@ inline Storage packed_filter(const QuantizedConv& q, kernels::QuantConvArgs args
   return packed;
 }
 
-/// Gives a convolution its weights: plain ones, from which later passes choose a form, where they fit into
-/// int8 without their zero points.
+/// Gives a convolution its weights: plain ones, whose layout later passes choose, if they fit into int8
+/// without their zero points.
 inline void set_filter(QuantizedConv& q, const Weights& w) {
   const AnyTensor& from = *w.data;
   const int64_t size = from.size(), each = size / q.extents[0];

@@ -1,10 +1,10 @@
-// widen_convolutions: convolutions of 16-bit floats, and whatever lies between them, compute in float, for
-// which convolutions have blocked channels, Winograd's tiles and chains. Constants are widened now, and Casts
-// stand where a region begins and ends.
+// widen_convolutions: convolutions of 16-bit floats, and the nodes between them, compute in float, which has
+// convolutions with blocked channels, Winograd's tiles and chains. Constants are widened, and Casts are
+// inserted where a region begins and ends.
 //
-// Results are rounded where a region ends, and not behind each node. A value beyond float16's greatest is
-// infinite in the plain graph and stays a number within a region: if the nodes behind bring it back into
-// range, the result is finite. The specification leaves the precision between nodes open.
+// Results are rounded at the end of a region, not after each node. A value beyond float16's maximum is
+// infinite in the plain graph, but stays finite within a region; if later nodes bring it back into range, the
+// result is finite. The specification leaves the precision between nodes open.
 #pragma once
 
 #include <algorithm>
@@ -52,8 +52,8 @@ class WideRegions {
            is_narrow(node.outputs[0]) && node.captures.empty() && node.op.computes(DType::float32) &&
            std::ranges::none_of(node.outputs, [&](ValueId v) { return p_.is_captured(v); });
   }
-  /// Whether the node may stand between convolutions: it is the same function of numbers of any precision,
-  /// and works on images alone. The other operand of a product would have to be widened as well.
+  /// Whether the node may lie between convolutions: it computes the same function at any precision, and has
+  /// only images as large operands. The other operand of a product would have to be widened as well.
   bool stands_between(int n) const {
     if (!is_ready(n)) return false;
     const Graph::Node& node = p_.node(n);
@@ -63,7 +63,7 @@ class WideRegions {
     if (node.op.as<op::Transpose>()) return shuffles_planes(n);
     return node.op.elements() != op::Elements::any || (has_small_parameters(node) && !node.op.takes_graphs());
   }
-  /// Whether all operands behind the first are integers, or constants of a number for each channel at most.
+  /// Whether all operands after the first are integers, or constants of at most one number per channel.
   bool has_small_parameters(const Graph::Node& node) const {
     const Dims& x = p_.info(node.inputs[0]).dims;
     const int64_t channels = x.rank() > 1 && x[1].known() ? x[1].value() : 1;
@@ -73,15 +73,15 @@ class WideRegions {
       return parameters != nullptr && parameters->size() <= channels;
     });
   }
-  /// Whether the node, a Transpose, leaves rows whole, as shuffles of channels do and those before
-  /// products of matrices do not.
+  /// Whether the node, a Transpose, keeps rows intact. Shuffles of channels do; transposes before matrix
+  /// products do not.
   bool shuffles_planes(int n) const {
     const auto* transpose = p_.node(n).op.as<op::Transpose>();
     const Dims& x = p_.info(p_.node(n).inputs[0]).dims;
     return x.ranked() && x.rank() > 1 && transpose->source(x.rank() - 1, x.rank()) == x.rank() - 1;
   }
 
-  /// Takes convolutions, nodes between them, and nodes behind them that read nothing else. False without any
+  /// Chooses convolutions, nodes between them, and nodes after them that read nothing else. False without any
   /// convolution.
   bool choose() {
     const std::size_t count = p_.nodes().size();
@@ -144,7 +144,7 @@ class WideRegions {
       p_.redirect(from[k], narrow);
     }
   }
-  /// Lets a Cast to float of a region's result give the result.
+  /// Replaces a Cast to float of a region's result with the wide result.
   void pass_on(int n, const op::Cast& cast) {
     const ValueId x = p_.node(n).inputs[0];
     const auto found = wide_.find(x);
