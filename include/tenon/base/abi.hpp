@@ -1,8 +1,8 @@
 // TENON_ABI: the inline namespace of everything that the headers define. Its name states the version, whether
 // kernels are compiled in the headers or in the library, and in the former case the instructions that the
-// compiler may use. Functions of units that disagree are different functions, so that the linker never takes
-// one unit's code for another's; units that exchange Tenon's types and disagree do not link, and the
-// undefined symbol says why.
+// compiler may use. Functions of units that disagree are different functions, so the linker never substitutes
+// one unit's code for another's; units that disagree and exchange Tenon's types do not link, and the
+// undefined symbol tells why.
 #pragma once
 
 #define TENON_VERSION_MAJOR 0
@@ -16,7 +16,7 @@
 
 #ifdef TENON_COMPILED
 
-// No instructions: callers, operators and the kernels of every level link together.
+// The name states no instructions: callers, operators and the kernels of every level link together.
 #define TENON_ABI_NAME TENON_ABI_NAMED(_compiled)
 
 #else
@@ -31,7 +31,8 @@
 
 #if defined(__x86_64__)
 
-// Groups of features that no flag names are left out, because every namespace's name expands them.
+// Groups of features without any enabled flag are skipped, because every use of the namespace's name expands
+// them.
 #if defined(__AVX__)
 #define TENON_ABI_SSE TENON_ABI_NAMED(_headers_x86_avx)
 #elif defined(__SSE3__)
@@ -100,11 +101,12 @@
 
 #define TENON_ABI inline TENON_ABI_NAME
 
-// The tag puts the name into those of a program's functions and variables that are of Tenon's types as well:
-// names of functions tell operands' types only.
+// The tag also puts the name into the symbols of a program's functions and variables whose types are Tenon's:
+// without it, a function's symbol only states the types of its parameters.
 namespace tenon {
 inline namespace [[gnu::abi_tag]] TENON_ABI_NAME {}
 }  // namespace tenon
 
-// On what a process has one of: seen across libraries whose other symbols are hidden (-fvisibility=hidden).
+// For entities of which a process has only one: visible across libraries whose other symbols are hidden
+// (-fvisibility=hidden).
 #define TENON_PROCESS_WIDE [[gnu::visibility("default")]]

@@ -1,7 +1,7 @@
 // Conversion between any two of the 26 element types, by the rules of ONNX's Cast.
 //
 //   to a float        rounded once, to nearest even; beyond the range +-Inf, or as CastOptions say for float8
-//   to an integer     floats are cut towards zero, integers lose their high bits; a float beyond the range,
+//   to an integer     floats are truncated, integers lose their high bits; a float beyond the range,
 //                     which ONNX leaves open, gives what detail::truncate_to says
 //   to bool           whether it differs from zero; NaN does
 //   to complex        with a zero imaginary part
@@ -32,8 +32,8 @@ namespace tenon::TENON_ABI {
 
 /// What Cast's attributes choose.
 struct CastOptions {
-  /// For the float8 types: too large a value gives the largest finite one, rather than Inf or NaN. For
-  /// float8e8m0 also: too small a value, 0 included, gives the smallest one, rather than NaN.
+  /// For the float8 types: values that are too large give the largest finite one, rather than Inf or NaN. For
+  /// float8e8m0 also: values that are too small, 0 included, give the smallest one, rather than NaN.
   bool saturate = true;
   /// For float8e8m0.
   E8M0Round round_mode = E8M0Round::up;
@@ -43,7 +43,7 @@ namespace detail {
 
 // ---- numbers ---------------------------------------------------------------------------------------------
 
-/// The number that an element stands for, in an arithmetic type that holds it exactly; the real part of a
+/// The number that an element represents, in an arithmetic type that holds it exactly; the real part of a
 /// complex one.
 template <Element T>
 constexpr auto number_of(const T& value) {
@@ -163,7 +163,8 @@ template <class T>
       .append(digits, static_cast<size_t>(exponent));
 }
 
-/// As printf does by %f (chars_format::fixed), %g or %a without "0x", for which the locale chooses the point.
+/// Like printf's %f (chars_format::fixed), %g or %a without "0x", but independent of the locale's decimal
+/// point.
 inline std::string format_digits(double x, std::chars_format form, int precision) {
   char text[400];  // the greatest double has 309 digits before the point
   return {text, std::to_chars(text, text + sizeof text, x, form, precision).ptr};
@@ -204,14 +205,14 @@ constexpr std::string_view trim(std::string_view text) {
   return text.substr(first, text.find_last_not_of(blanks) - first + 1);
 }
 
-/// Without blanks around and without a leading plus, which from_chars does not take.
+/// The text without surrounding blanks and without a leading plus, which from_chars does not accept.
 constexpr std::string_view bare_number(std::string_view text) {
   text = trim(text);
   if (text.size() > 1 && text[0] == '+' && text[1] != '-') text.remove_prefix(1);
   return text;
 }
 
-/// The float or double nearest to what the text says.
+/// The float or double nearest to the number in the text.
 template <class R>
 R parse_real(std::string_view text, DType to) {
   const std::string_view number = bare_number(text);
@@ -242,14 +243,14 @@ inline int compare_magnitude(std::string_view number, double x) {
   return order < 0 ? -1 : order > 0;
 }
 
-/// A narrow float from text, rounded once. The nearest double would do unless it lies just where the rounding
-/// turns: then the text itself says on which side of it the number is.
+/// A narrow float from text, rounded once. The nearest double suffices unless it lies exactly on a rounding
+/// boundary: then the text itself tells on which side of it the number lies.
 template <Element To>
 To parse_narrow(std::string_view text, CastOptions options) {
   const auto nearest = parse_real<double>(text, dtype_of<To>);
   const To value = from_number<To>(nearest, options);
   const auto bits = std::bit_cast<uint64_t>(nearest);
-  // Every such turning point has a few significant bits only, hence never an odd last one.
+  // Every rounding boundary has few significant bits, so the last bit of its double is never 1.
   if (nearest == 0 || nearest - nearest != 0 || (bits & 1) != 0) return value;
   const To below = from_number<To>(std::bit_cast<double>(bits - 1), options);
   const To above = from_number<To>(std::bit_cast<double>(bits + 1), options);
@@ -294,7 +295,7 @@ Complex parse_complex(std::string_view text) {
   if (number.starts_with('(') && number.ends_with(')')) number = number.substr(1, number.size() - 2);
   if (!number.ends_with('j') && !number.ends_with('J')) return Complex(parse_real<R>(number, to));
   number.remove_suffix(1);
-  // The sign that parts the two: the last one that does not belong to an exponent.
+  // The sign that separates the two parts: the last one that does not belong to an exponent.
   size_t split = number.find_last_of("+-");
   if (split != std::string_view::npos && split > 0 && (number[split - 1] | 0x20) == 'e') {
     split = number.find_last_of("+-", split - 1);
@@ -316,7 +317,7 @@ To parse_element(std::string_view text, CastOptions options) {
 }  // namespace detail
 
 /// `value` as a To.
-/// @throws Error{invalid_argument} when a string does not say what To takes.
+/// @throws Error{invalid_argument} when a string is not a valid To.
 template <Element To, Element From>
 constexpr To convert(const From& value, CastOptions options = {}) {
   if constexpr (std::is_same_v<To, From>) return value;
@@ -326,7 +327,7 @@ constexpr To convert(const From& value, CastOptions options = {}) {
   else return detail::from_number<To>(detail::number_of(value), options);
 }
 
-/// n elements behind src converted into the n behind dst. Each is a T* or a PackedPtr<T>; they do not
+/// Converts the n elements at src into n elements at dst. Each is a T* or a PackedPtr<T>; they do not
 /// overlap. Other elements in the first and the last byte of a packed dst stay as they are.
 /// @throws Error{invalid_argument} as convert does.
 template <class Dst, class Src>
@@ -340,9 +341,9 @@ namespace detail {
 
 // ---- arrays of types known at run time -------------------------------------------------------------------
 //
-// Every pair of types would be 676 loops. Blocks of elements pass through a panel instead: integers and bool
-// as int64 (uint64 as the same bits), the rest as double. Both hold their sources exactly, so that one
-// rounding remains.
+// A loop for every pair of types would make 676 loops. Blocks of elements pass through a panel instead:
+// integers and bool as int64 (uint64 as the same bits), the rest as double. Both hold their sources exactly,
+// so values are rounded only once.
 
 inline constexpr int64_t panel_size = 256;  // 2 KiB, and whole bytes of any packed type
 
@@ -395,8 +396,8 @@ void store_reals(void* dst, int64_t first, const Panel& panel, int64_t n, CastOp
   store_panel<To>(dst, first, panel.real, n, options);
 }
 
-/// Turns a panel of integers into one of doubles. To double itself an integer rounds here; otherwise only the
-/// store rounds, for which sticky_double leaves enough bits.
+/// Converts a panel of integers to doubles. If the destination is double, integers are rounded here;
+/// otherwise only the store rounds, and sticky_double keeps enough bits for it.
 template <class I>
 void integers_to_reals(Panel& panel, int64_t n, bool to_double) {
   for (int64_t i = 0; i < n; ++i) {
@@ -441,7 +442,7 @@ inline void copy_elements(DType type, void* dst, const void* src, int64_t n) {
 
 }  // namespace detail
 
-/// n elements of type `from` at src converted into n of type `to` at dst, which do not overlap. Strings are
+/// Converts n elements of type `from` at src into n of type `to` at dst, which do not overlap. Strings are
 /// std::string objects, alive on both sides; packed types start at a byte, and the unused bits of the last
 /// byte become zero.
 /// @throws Error{invalid_argument} as convert does; Error{invalid_type} when a type is undefined.

@@ -80,7 +80,7 @@ inline constexpr DTypeRow dtype_rows[dtype_count] = {
     {"int2", 2, DTypeKind::signed_integer},
 };
 
-// A number that a file made up reads as undefined.
+// An invalid number from a file reads as undefined.
 constexpr const DTypeRow& dtype_row(DType d) {
   const auto i = static_cast<uint8_t>(d);
   return dtype_rows[i < dtype_count ? i : 0];

@@ -1,4 +1,4 @@
-// The one exception that Tenon throws.
+// Tenon's exception type.
 #pragma once
 
 #include "tenon/base/error_code.hpp"
@@ -19,7 +19,7 @@ constexpr std::string_view name_of(ErrorCode code) {
   return names[static_cast<int>(code)];
 }
 
-/// A mistake of the caller or in a file: the kind, the place (operator, node, file), and the mistake itself.
+/// An error of the caller or in a file: its kind, its place (operator, node, file), and a description.
 class TENON_PROCESS_WIDE Error : public std::exception {
  public:
   [[gnu::cold]] Error(ErrorCode code, std::string where, std::string message)
@@ -51,7 +51,7 @@ template <class F>
 void append(std::string& text, F part) = delete;
 }  // namespace detail
 
-/// Joins strings and integers, for messages: str_cat("rank ", 3, " of '", name, "'"). A float is given as
+/// Joins strings and integers for messages: str_cat("rank ", 3, " of '", name, "'"). Pass a float as
 /// convert<std::string>(x).
 template <class... Parts>
 [[gnu::cold]] std::string str_cat(const Parts&... parts) {

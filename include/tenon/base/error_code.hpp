@@ -1,4 +1,4 @@
-// The kinds of mistakes.
+// The kinds of errors.
 #pragma once
 
 #include "tenon/base/version.hpp"
@@ -6,15 +6,15 @@
 namespace tenon::TENON_ABI {
 
 enum class TENON_PROCESS_WIDE ErrorCode {
-  invalid_argument,  ///< a caller's value is not what the call takes
-  invalid_type,      ///< an element type or kind of value that the operator or conversion does not take
+  invalid_argument,  ///< a caller's value that the call does not accept
+  invalid_type,      ///< an element type or kind of value that the operator or conversion does not accept
   invalid_shape,     ///< ranks or extents that do not fit each other, or whose product overflows
   invalid_model,     ///< a model, file or graph that breaks ONNX's rules
-  not_supported,     ///< an operator, domain, opset or feature that is not known here
-  out_of_range,      ///< an index outside of its list or axis
+  not_supported,     ///< an operator, domain, opset or feature that is unknown here
+  out_of_range,      ///< an index outside its list or axis
   out_of_memory,     ///< an allocation failed
   io,                ///< a file could not be opened, read or mapped
-  limit,             ///< a bound that the caller set was reached
+  limit,             ///< a limit that the caller set was reached
   cancelled,         ///< the caller asked a run to stop
 };
 

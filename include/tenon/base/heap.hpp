@@ -1,4 +1,4 @@
-// Memory from the heap. Large blocks lie on large pages.
+// Heap memory. Large blocks lie on large pages.
 #pragma once
 
 #include "tenon/base/version.hpp"
@@ -16,12 +16,12 @@
 
 namespace tenon::TENON_ABI::detail {
 
-// Linux gives pages of 2 MB to memory for which it is asked. Weights and results that are read from end to
-// end then take a 512th of the page faults and of the translations, which saves a tenth to a third of the
-// time where memory binds.
+// Linux backs memory with 2 MB pages on request. Weights and results that are read from end to end then cause
+// a 512th of the page faults and address translations, which saves a tenth to a third of the time of
+// memory-bound work.
 inline constexpr std::size_t large_page = std::size_t{1} << 21;
 
-/// Blocks that are much larger than a large page begin at one. Smaller ones share theirs with their
+/// Blocks much larger than a large page are aligned to one. Smaller blocks share large pages with their
 /// neighbours.
 inline std::align_val_t heap_alignment(std::size_t bytes, std::size_t alignment) {
 #ifdef __linux__
@@ -30,12 +30,13 @@ inline std::align_val_t heap_alignment(std::size_t bytes, std::size_t alignment)
   return std::align_val_t(alignment);
 }
 
-// Blocks below this come from the operator new without alignment, which takes a fraction of the other's time.
-// They begin at a multiple behind room for the address that it gave. So they do in every unit of a program,
-// sanitized or not.
+// Smaller blocks come from operator new without alignment, which takes a fraction of the aligned one's time.
+// They begin at the first aligned address that leaves room for the pointer that it returned. This holds in
+// every unit of a program, sanitized or not.
 inline constexpr std::size_t small_block = std::size_t{1} << 16;
 
-// AddressSanitizer is told of the rest behind a block, whose end it would not know.
+// The rest of an allocation after a block is poisoned, because AddressSanitizer cannot know where the block
+// ends.
 #if defined(__SANITIZE_ADDRESS__)
 inline constexpr bool address_sanitizer = true;
 #elif defined(__has_feature)
@@ -64,7 +65,7 @@ inline void free_small(void* memory) noexcept {
   ::operator delete(given);
 }
 
-/// `bytes` at a multiple of `alignment`, a power of two; nullptr if there are none.
+/// `bytes` bytes aligned to `alignment`, a power of two; nullptr if out of memory.
 inline void* heap_allocate(std::size_t bytes, std::size_t alignment) noexcept {
   if (bytes < small_block) return allocate_small(bytes, alignment);
   void* const memory = ::operator new(bytes, heap_alignment(bytes, alignment), std::nothrow);
@@ -77,14 +78,14 @@ inline void* heap_allocate(std::size_t bytes, std::size_t alignment) noexcept {
   return memory;
 }
 
-/// Takes back what heap_allocate gave for the same numbers.
+/// Frees memory that heap_allocate returned for the same sizes.
 inline void heap_free(void* memory, std::size_t bytes, std::size_t alignment) noexcept {
   if (bytes < small_block) return free_small(memory);
   ::operator delete(memory, heap_alignment(bytes, alignment));
 }
 
-/// Gives back the memory of the pages that lie whole within a block. When they are needed, the system reads
-/// pages of a mapped file again; other pages have zeros.
+/// Releases the pages that lie entirely within a block. On the next access the system reads pages of a mapped
+/// file again; other pages are zero.
 inline void forget_pages([[maybe_unused]] const void* data, [[maybe_unused]] std::size_t bytes) noexcept {
 #ifdef __linux__
   const auto page = static_cast<std::uintptr_t>(getpagesize());

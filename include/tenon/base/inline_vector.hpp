@@ -12,7 +12,7 @@
 
 namespace tenon::TENON_ABI {
 
-/// A vector of at most N elements that lives where it stands. Growing past N throws Error{out_of_range}.
+/// A vector of at most N elements, stored in place. Growing past N throws Error{out_of_range}.
 template <class T, int N>
 struct InlineVector {
   int size_ = 0;
@@ -85,7 +85,7 @@ struct InlineVector {
 
 /// The greatest rank of a tensor.
 inline constexpr int max_rank = 16;
-/// Axes that windows slide along, at most: those behind batch and channels.
+/// The most axes that windows slide along: the axes after batch and channels.
 inline constexpr int max_spatial = 8;
 
 /// Integers of an attribute that are bounded by the rank: axes, strides, pads.
@@ -117,7 +117,7 @@ struct Opt {
 
   constexpr Opt() = default;
   constexpr Opt(T value) : has_(true), value_(value) {}
-  /// Text, where T is made of it.
+  /// From text, if T is constructed from it.
   constexpr Opt(const char* text)
     requires(std::is_class_v<T> && std::is_convertible_v<const char*, T>)
       : has_(true), value_(text) {}

@@ -1,4 +1,4 @@
-// Memory for blocks that live about as long as one another, such as a model's weights as kernels read them.
+// Memory for blocks of similar lifetime, such as a model's weights in the kernels' layout.
 #pragma once
 
 #include <mutex>
@@ -9,9 +9,9 @@ namespace tenon::TENON_ABI {
 
 namespace detail {
 
-/// Lays blocks side by side in regions of large pages, where single ones of less than a few pages would lie
-/// on small ones: a gigabyte of these takes a quarter of a second more to get. A region goes back to the
-/// system with the last of its blocks, a large block's memory with the block.
+/// Places blocks next to each other in regions of large pages. On their own, blocks of less than a few large
+/// pages would get small pages: a gigabyte of these takes a quarter of a second longer to obtain. A region is
+/// returned to the system with the last of its blocks, a large block's memory with the block.
 class LastingAllocator final : public Allocator {
  public:
   void* allocate(size_t bytes, size_t alignment) override {
@@ -35,7 +35,7 @@ class LastingAllocator final : public Allocator {
 
  private:
 #ifdef __linux__
-  // Stands at its region's beginning.
+  // Lies at the beginning of its region.
   struct Region {
     Region* after;
     size_t used, blocks;
@@ -43,7 +43,7 @@ class LastingAllocator final : public Allocator {
   };
   static constexpr size_t region_bytes = 16 * large_page;
 
-  // AddressSanitizer sees the ends of the heap's blocks only.
+  // AddressSanitizer knows the ends of the heap's blocks only.
   static bool shares_pages(size_t bytes) {
     return !address_sanitizer && bytes >= small_block && bytes < 8 * large_page;
   }
@@ -63,7 +63,7 @@ class LastingAllocator final : public Allocator {
     return memory;
   }
 
-  // The first large page of a region stays one of small ones, for a small model to have no more than it uses.
+  // The first 2 MB of a region remain small pages, so that a small model takes no more memory than it uses.
   static Region* reserve() {
     void* const all = mmap(nullptr, region_bytes + large_page, PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -99,13 +99,13 @@ class LastingAllocator final : public Allocator {
 #endif
 };
 
-// Good for storages of any lifetime, static ones included.
+// Storages of any lifetime can use it, static ones included.
 inline constinit LastingAllocator lasting_blocks;
 static_assert(std::is_trivially_destructible_v<LastingAllocator>);
 
 }  // namespace detail
 
-/// The default allocator for blocks that live about as long as one another.
+/// The default allocator for blocks of similar lifetime.
 inline Allocator& lasting_allocator() { return detail::lasting_blocks; }
 
 }  // namespace tenon::TENON_ABI

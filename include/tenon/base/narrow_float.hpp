@@ -169,7 +169,7 @@ concept Arithmetic = std::is_arithmetic_v<A> && !std::is_same_v<A, long double>;
 template <class R>
 concept WideFloat = std::is_same_v<R, float> || std::is_same_v<R, double>;
 
-/// What the narrow floats with a sign and a mantissa share. T is the type itself.
+/// The common base of the narrow floats with a sign and a mantissa. T is the type itself.
 template <class T, FloatFormat F>
 struct NarrowFloat {
   using Bits = std::conditional_t<(F.width() > 8), uint16_t, uint8_t>;
@@ -198,7 +198,7 @@ struct NarrowFloat {
     return static_cast<float>(a) <=> static_cast<float>(b);
   }
   friend constexpr T operator-(T a) {
-    // A type without -0 has NaN in that place: 0 and NaN are their own negatives.
+    // A type without -0 has NaN at its bit pattern: 0 and NaN are their own negatives.
     const bool keep = F.specials == Specials::fnuz && (a.bits & (F.sign() - 1)) == 0;
     return T::from_bits(keep ? a.bits : static_cast<Bits>(a.bits ^ F.sign()));
   }
@@ -268,8 +268,8 @@ enum class E8M0Round : uint8_t {
 
 namespace detail {
 
-/// ONNX leaves negative numbers open: their magnitude counts. Without saturation whatever rounds out of the
-/// range is NaN, and so is 0.
+/// ONNX leaves negative numbers open: their magnitude counts. Without saturation, numbers that round out of
+/// the range are NaN, and so is 0.
 constexpr uint8_t encode_e8m0(double x, bool saturate, E8M0Round round) {
   constexpr uint8_t nan = 0xff, largest = 0xfe, smallest = 0;
   const uint64_t magnitude = std::bit_cast<uint64_t>(x) & ~(uint64_t{1} << 63);

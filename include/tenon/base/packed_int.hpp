@@ -15,10 +15,10 @@ namespace tenon::TENON_ABI {
 
 namespace detail {
 
-/// A float cut towards zero. Beyond the range of I, where ONNX leaves the result open, it is what the x86
-/// instructions give (and hence numpy there), and the same on every machine: types narrower than 32 bits keep
-/// the low bits of the int32, uint32 the low bits of the int64; NaN and numbers beyond the wide type count as
-/// its smallest number. uint64 takes [2^63, 2^64) as it is, and 0 for more.
+/// A float truncated towards zero. Beyond the range of I, where ONNX leaves the result open, it is the result
+/// of the x86 instructions (and of numpy there) on every machine: types narrower than 32 bits keep the low
+/// bits of the int32, uint32 the low bits of the int64; NaN and numbers beyond the wide type count as its
+/// smallest number. uint64 keeps [2^63, 2^64), and greater numbers give 0.
 template <class I, class R>
 constexpr I truncate_to(R x) {
   constexpr R two31 = 2147483648.0f, two63 = 9223372036854775808.0f, two64 = 18446744073709551616.0f;
@@ -38,8 +38,8 @@ constexpr I truncate_to(R x) {
   }
 }
 
-/// What the packed integers share. T is the type itself; `bits` holds its Width bits, the upper ones are
-/// zero.
+/// The common base of the packed integers. T is the type itself; `bits` holds its Width bits, the upper ones
+/// are zero.
 template <class T, int Width, bool Signed>
 struct PackedInt {
   using Bits = uint8_t;
@@ -47,7 +47,7 @@ struct PackedInt {
   uint8_t bits;
 
   PackedInt() = default;
-  /// Keeps the low bits of an integer; a floating-point number is cut towards zero first.
+  /// Keeps the low bits of an integer; a floating-point number is truncated first.
   template <Arithmetic A>
   constexpr explicit PackedInt(A value) : bits(0) {
     if constexpr (std::is_floating_point_v<A>) bits = truncate_to<uint8_t>(value) & mask;
@@ -99,7 +99,7 @@ struct uint2 : detail::PackedInt<uint2, 2, false> {
 namespace detail {
 
 template <class T>
-inline constexpr int packed_width = 0;  // 0: one element or more bytes each
+inline constexpr int packed_width = 0;  // 0: an element takes whole bytes
 template <>
 inline constexpr int packed_width<float4e2m1> = 4;
 template <>
@@ -113,7 +113,7 @@ inline constexpr int packed_width<uint2> = 2;
 
 }  // namespace detail
 
-/// An element type of which several share a byte.
+/// An element type that packs several elements into a byte.
 template <class T>
 concept PackedElement = detail::packed_width<std::remove_const_t<T>> != 0;
 

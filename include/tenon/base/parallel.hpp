@@ -1,7 +1,7 @@
 // Parallel loops. `parallel_for` and `parallel_rounds` are the only threading points of the library: they run
-// on the executor that the calling thread has put in force with ScopedPool (base/thread_pool.hpp has one),
-// and serially where there is none. How a loop is cut depends on its length and grain only, so results are
-// the same bits for any number of threads.
+// on the executor that the calling thread has installed with ScopedPool (base/thread_pool.hpp has one), or
+// serially without one. How a loop is split depends only on its length and grain, so results are
+// bit-identical for any number of threads.
 #pragma once
 
 #include "tenon/base/version.hpp"
@@ -16,7 +16,7 @@
 
 namespace tenon::TENON_ABI {
 
-/// Something that can run independent tasks at once. Derive from it to lend Tenon a pool of your own.
+/// Runs independent tasks concurrently. Derive from it to supply your own pool.
 class Executor {
  public:
   Executor() = default;
@@ -33,9 +33,8 @@ class Executor {
   /// How many threads work on one call, the caller's included.
   virtual int threads() const = 0;
 
-  /// Calls f(i) for every i of [0, tasks). If calls throw, the exception of the lowest index reaches the
-  /// caller, which is the one that a serial loop would have met; calls of higher indices may then be left
-  /// out.
+  /// Calls f(i) for every i of [0, tasks). If calls throw, the caller gets the exception of the lowest index,
+  /// as from a serial loop; calls with higher indices may then be skipped.
   template <class F>
   void run(int64_t tasks, F&& f);
 };
@@ -43,8 +42,8 @@ class Executor {
 namespace detail {
 TENON_PROCESS_WIDE inline constinit thread_local Executor* current_executor = nullptr;
 
-// A callable and the first of its exceptions, behind the plain function pointer that an Executor takes. No
-// template: loops are many, and each would compile it anew.
+// A callable and the first of its exceptions, called through the plain function pointer that an Executor
+// takes. Not a template, because each of the many loops would compile it anew.
 class TaskCall {
  public:
   TaskCall(void (*function)(void*, int64_t), void* f) : function_(function), f_(f) {}
@@ -100,7 +99,7 @@ inline int64_t threads_at_hand() {
   return executor == nullptr ? 1 : std::max(executor->threads(), 1);
 }
 
-/// Puts an executor in force for parallel_for on this thread, for the lifetime of this object; nullptr means
+/// Installs an executor for parallel_for on this thread for the lifetime of this object; nullptr means
 /// serial.
 class ScopedPool {
  public:
@@ -117,7 +116,7 @@ class ScopedPool {
 };
 
 namespace detail {
-/// Calls task(i) for every i of [0, tasks) on an executor; loops inside of a task run serially.
+/// Calls task(i) for every i of [0, tasks) on an executor; loops inside a task run serially.
 template <class F>
 void run_tasks(Executor& executor, int64_t tasks, const F& task) {
   executor.run(tasks, [&task](int64_t i) {
@@ -126,8 +125,8 @@ void run_tasks(Executor& executor, int64_t tasks, const F& task) {
   });
 }
 
-/// parallel_for over call(f, begin, end). Not inlined, or the loop's body would be compiled once for each of
-/// its calls here.
+/// parallel_for over call(f, begin, end). Not inlined, because the loop's body would be compiled once for
+/// each of its calls here.
 [[gnu::noinline]] inline void for_chunks(int64_t n, int64_t grain,
                                          void (*call)(void* f, int64_t begin, int64_t end), void* f) {
   if (n <= 0) return;
@@ -147,10 +146,10 @@ void run_tasks(Executor& executor, int64_t tasks, const F& task) {
 }
 }  // namespace detail
 
-/// Calls f(begin, end) for the chunks [0, grain), [grain, 2 grain), … of [0, n), at once where an executor is
-/// in force (see ScopedPool). `begin / grain` numbers the chunks. n <= grain is one call in the caller, n <=
-/// 0 none. A parallel_for inside f runs serially. The exception of the first chunk that fails reaches the
-/// caller.
+/// Calls f(begin, end) for the chunks [0, grain), [grain, 2 grain), … of [0, n), in parallel if an executor
+/// is installed (see ScopedPool). `begin / grain` is the chunk's number. n <= grain makes one call on the
+/// calling thread, n <= 0 none. A parallel_for inside f runs serially. The caller gets the exception of the
+/// first chunk that fails.
 template <class F>
 void parallel_for(int64_t n, int64_t grain, F&& f) {
   using Chunk = std::remove_reference_t<F>;
@@ -168,9 +167,9 @@ inline void spin_pause() {
 #endif
 }
 
-// Calls of many rounds, shared out to tasks that may start late, or one after another. A task first makes the
-// calls of its own slice, the same in every round, then calls of other slices that nobody has begun. It waits
-// only for calls that are under way.
+// The calls of many rounds, distributed over tasks that may start late, or run one after another. A task
+// first makes the calls of its own slice, which is the same in every round, then unclaimed calls of other
+// slices. It waits only for calls in progress.
 class Rounds {
  public:
   static constexpr int64_t max_slices = 64;
@@ -186,7 +185,7 @@ class Rounds {
         wait_for(++round * n_);
       }
     } catch (...) {
-      done_.store(std::numeric_limits<int64_t>::max() / 2);  // sends the others home
+      done_.store(std::numeric_limits<int64_t>::max() / 2);  // lets the other tasks return
       done_.notify_all();
       throw;
     }
@@ -240,11 +239,11 @@ inline void for_rounds(int64_t rounds, int64_t n, void (*call)(void* f, int64_t 
 }
 }  // namespace detail
 
-/// Calls f(round, i) for every i of [0, n), for every round of [0, rounds); a round begins when all
-/// calls of the round before have returned, and sees their writes. Cheaper than a parallel_for for each
-/// round: threads meet without the executor, and an i mostly stays on the thread whose caches have its data,
-/// for which odd rounds go through them from the last to the first. A parallel_for inside f runs serially,
-/// except that n = 1 is a plain loop in the caller. If f throws, one of the exceptions reaches the caller.
+/// Calls f(round, i) for every i of [0, n), for every round of [0, rounds); a round begins when all calls of
+/// the previous round have returned, and sees their writes. Cheaper than a parallel_for for each round:
+/// threads synchronise without the executor, and each i mostly stays on the thread whose caches hold its
+/// data, which is why odd rounds go from the last i to the first. A parallel_for inside f runs serially,
+/// except that n = 1 is a plain loop in the caller. If f throws, the caller gets one of the exceptions.
 template <class F>
 void parallel_rounds(int64_t rounds, int64_t n, F&& f) {
   using Call = std::remove_reference_t<F>;

@@ -1,4 +1,4 @@
-// The processors that threads run on. Only Linux tells; elsewhere no thread is moved.
+// The processors that threads run on. They are known on Linux only; elsewhere no thread is moved.
 #pragma once
 
 #include "tenon/base/version.hpp"
@@ -13,7 +13,7 @@
 
 namespace tenon::TENON_ABI::detail {
 
-/// The number of the calling thread's processor; -1 where it is not known.
+/// The number of the calling thread's processor; -1 if unknown.
 inline int current_processor() {
 #ifdef __linux__
   return sched_getcpu();
@@ -31,16 +31,16 @@ inline int allowed_processors() {
   return static_cast<int>(std::thread::hardware_concurrency());
 }
 
-/// Moves the calling thread from a processor to another one that it may run on, if there is any. The set of
-/// processors that it may run on stays the same.
+/// Moves the calling thread from a processor to another one that it may run on, if there is one. Its affinity
+/// mask stays the same.
 inline void leave_processor([[maybe_unused]] int processor) {
 #ifdef __linux__
   cpu_set_t allowed;
   if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
   cpu_set_t others = allowed;
   CPU_CLR(static_cast<std::size_t>(processor), &others);
-  // A thread that may run on all processors of today may also run on processors that the machine, or the
-  // container, gets later: Linux keeps the set as it is written here.
+  // A thread that may run on all present processors may also run on ones that the machine or container gets
+  // later, but Linux would keep exactly the set that is written here.
   if (CPU_COUNT(&allowed) >= sysconf(_SC_NPROCESSORS_CONF))
     for (std::size_t k = 0; k < CPU_SETSIZE; ++k) CPU_SET(k, &allowed);
   // Linux refuses an empty set.

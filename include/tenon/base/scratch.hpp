@@ -1,5 +1,5 @@
-// Working memory of kernels: a stack that each thread keeps and that only grows, so that a second call with
-// the same extents takes nothing from the heap.
+// Working memory for kernels: a stack per thread that only grows, so that a second call with the same extents
+// takes nothing from the heap.
 #pragma once
 
 #include "tenon/base/heap.hpp"
@@ -16,9 +16,9 @@ namespace tenon::TENON_ABI {
 
 namespace detail {
 
-// Blocks of one thread, in the order in which they are filled. What has been handed out never moves. Blocks
-// past the current one hold nothing: several are replaced by one of their size together, so that a second
-// round of the same calls finds room in it.
+// The blocks of one thread, in the order in which they are filled. Memory that has been handed out never
+// moves. Blocks past the current one are empty: several of them are replaced by one of their total size, so
+// that the same calls find room in it the next time.
 class ScratchStack {
  public:
   ScratchStack() = default;
@@ -51,7 +51,7 @@ class ScratchStack {
     if (count_ - held < 2) return;
     const std::size_t size = size_from(held);
     resize(held);
-    // Without the memory for one block the next call starts anew.
+    // If there is no memory for one block, the next call allocates anew.
     if (void* p = heap_allocate(size, alignment)) blocks_[count_++] = {static_cast<std::byte*>(p), size};
   }
 
@@ -64,8 +64,8 @@ class ScratchStack {
     std::size_t size;
   };
 
-  // Moves on to a block with room for so many bytes. A new one is as big as all before it and those it
-  // replaces.
+  // Moves on to a block with room for `bytes` bytes. A new one is at least as big as all blocks before it and
+  // the ones that it replaces together.
   void next_block(std::size_t bytes) {
     const int next = count_ == 0 ? 0 : current_ + 1;
     if (next == count_ || blocks_[next].size < bytes) {
@@ -95,7 +95,7 @@ class ScratchStack {
   int count_ = 0;
   int current_ = 0;
   std::size_t used_ = 0;  // of the current block
-  int depth_ = 0;         // Scratch objects that live
+  int depth_ = 0;         // live Scratch objects
 };
 
 TENON_PROCESS_WIDE inline ScratchStack& scratch_stack() {
@@ -106,7 +106,7 @@ TENON_PROCESS_WIDE inline ScratchStack& scratch_stack() {
 }  // namespace detail
 
 /// Working memory for the lifetime of this object, on the calling thread. Objects nest like the calls that
-/// make them, all on one stack of the thread, and only the innermost takes memory.
+/// create them, on one stack per thread, and only the innermost may take memory.
 class Scratch {
  public:
   Scratch() : stack_(detail::scratch_stack()), mark_(stack_.push()) {}
@@ -114,7 +114,7 @@ class Scratch {
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
 
-  /// n uninitialised elements, aligned to 64 bytes. std::bad_alloc if the system has no more, or n is absurd.
+  /// n uninitialised elements, aligned to 64 bytes. std::bad_alloc if out of memory or if n is absurd.
   template <class T>
   T* take(int64_t n) {
     static_assert(std::is_trivially_destructible_v<T>);

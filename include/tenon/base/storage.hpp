@@ -1,6 +1,5 @@
-// Memory that tensors stand in: allocators, and `Storage`, a shared handle on a block of bytes that was
-// allocated here, belongs to something else that is kept alive (a mapped file, a moved-in vector), or is
-// merely borrowed.
+// Memory for tensors: allocators, and `Storage`, a shared handle to a block of bytes that was allocated here,
+// belongs to another object that is kept alive (a mapped file, a moved-in vector), or is merely borrowed.
 #pragma once
 
 #include <atomic>
@@ -18,8 +17,7 @@
 
 namespace tenon::TENON_ABI {
 
-/// Every block that is allocated here begins at a multiple of this: a cache line, and the widest vector
-/// register.
+/// The alignment of every block that is allocated here: a cache line, and the widest vector register.
 inline constexpr size_t storage_alignment = 64;
 
 /// a * b; Error{invalid_shape} at `where` if the product does not fit.
@@ -33,14 +31,13 @@ Int checked_mul(Int a, Int b, std::string_view where) {
   return product;
 }
 
-/// Where blocks come from. Derive from it to lend Tenon memory of your own; it must outlive the storages it
-/// backs, and be callable from several threads at once.
+/// The source of blocks. Derive from it to supply your own memory; it must outlive the storages it backs, and
+/// be callable from several threads at once.
 class Allocator {
  public:
-  /// `bytes` > 0 bytes at a multiple of `alignment` (a power of two). Throws, or returns nullptr, if there
-  /// are none.
+  /// `bytes` > 0 bytes aligned to `alignment` (a power of two). Throws or returns nullptr if out of memory.
   virtual void* allocate(size_t bytes, size_t alignment) = 0;
-  /// Takes back what allocate gave for the same sizes.
+  /// Frees memory that allocate returned for the same sizes.
   virtual void deallocate(void* memory, size_t bytes, size_t alignment) noexcept = 0;
 
  protected:
@@ -55,18 +52,18 @@ class NewAllocator final : public Allocator {
     heap_free(memory, bytes, alignment);
   }
 };
-// Trivially destructible, hence good for storages of any lifetime, static ones included.
+// Trivially destructible, so storages of any lifetime can use it, static ones included.
 inline constinit NewAllocator new_allocator;
 
-// What a storage of zero bytes points to where its owner gave nullptr.
+// A zero-byte storage points here if its owner gave nullptr.
 alignas(storage_alignment) inline constinit std::byte no_bytes[storage_alignment] = {};
 }  // namespace detail
 
 /// Aligned operator new.
 inline Allocator& default_allocator() { return detail::new_allocator; }
 
-/// The owner of a part of a mapped file. The system reads the part again where its memory was given back, as
-/// the last handle on the part does.
+/// The owner of a part of a mapped file. The last handle to the part releases its pages; the system reads
+/// released pages again when they are accessed.
 class FilePart {
  public:
   FilePart(std::shared_ptr<const void> file, const void* data, size_t bytes)
@@ -77,7 +74,7 @@ class FilePart {
     if (file_) forget();
   }
 
-  /// Gives the part's memory back. It may be read all the same, by other threads at this moment too.
+  /// Releases the part's pages. The part stays readable, even by other threads during the call.
   void forget() const noexcept { detail::forget_pages(data_, bytes_); }
 
  private:
@@ -86,10 +83,10 @@ class FilePart {
   size_t bytes_;
 };
 
-/// A handle on a block of bytes: copies share the block, moves are a few words, and the last handle frees it.
-/// Counting is atomic, so handles on one block may live on many threads. Default-constructed or moved-from,
-/// it is empty; a block of zero bytes is not. Whether the bytes may be written is a property of the handle,
-/// which its copies have too: `read_only` gives away the elements for reading alone.
+/// A handle to a block of bytes: copies share the block, moves copy a few words, and the last handle frees
+/// it. Counting is atomic, so handles to one block may live on many threads. A default-constructed or
+/// moved-from handle is empty; a block of zero bytes is not. Whether the bytes may be written is a property
+/// of the handle, inherited by its copies: `read_only` shares the block for reading only.
 class Storage {
  public:
   Storage() = default;
@@ -118,14 +115,14 @@ class Storage {
     std::swap(writable_, other.writable_);
   }
 
-  /// A new block of uninitialised bytes at a multiple of 64. Error{out_of_memory}.
+  /// A new block of uninitialised bytes, aligned to 64. Error{out_of_memory}.
   [[nodiscard]] static Storage allocate(size_t bytes, Allocator& allocator = default_allocator()) {
     return Storage(*new_block<std::byte>(bytes, 0, allocator), bytes);
   }
 
-  /// A new block of n elements at a multiple of 64: uninitialised where T is trivial, else
-  /// default-constructed and destroyed with the block (std::string). Error{invalid_shape} for n < 0 or n *
-  /// sizeof(T) beyond 64 bits, Error{out_of_memory}.
+  /// A new block of n elements, aligned to 64: uninitialised if T is trivial, else default-constructed and
+  /// destroyed with the block (std::string). Error{invalid_shape} for n < 0 or n * sizeof(T) beyond 64 bits,
+  /// Error{out_of_memory}.
   template <class T>
   [[nodiscard]] static Storage make(int64_t n, Allocator& allocator = default_allocator()) {
     static_assert(alignof(T) <= storage_alignment);
@@ -161,7 +158,7 @@ class Storage {
     return storage;
   }
 
-  /// What keeps the bytes, if `keep` was given a FilePart, else null.
+  /// The owner of the bytes if `keep` was given a FilePart, else null.
   const FilePart* file_part() const noexcept { return block_ == nullptr ? nullptr : block_->file_part; }
 
   /// The elements of a vector, which stay where they are.
@@ -181,7 +178,7 @@ class Storage {
     return Storage(nullptr, const_cast<void*>(data), bytes, false);
   }
 
-  /// A handle on a part of the same block. Error{out_of_range} where the part reaches beyond this one.
+  /// A handle to a part of the same block. Error{out_of_range} if the part exceeds this one.
   [[nodiscard]] Storage slice(size_t offset, size_t bytes) const {
     if (offset > bytes_ || bytes > bytes_ - offset) {
       throw Error(ErrorCode::out_of_range, "Storage",
@@ -193,13 +190,13 @@ class Storage {
     return part;
   }
 
-  /// A handle on the same bytes through which they may only be read.
+  /// A read-only handle to the same bytes.
   Storage read_only() const noexcept {
     Storage s = *this;
     s.forbid_writing();
     return s;
   }
-  /// Makes this handle one through which the bytes may only be read.
+  /// Makes this handle read-only.
   void forbid_writing() noexcept { writable_ = false; }
 
   explicit operator bool() const noexcept { return data_ != nullptr; }
@@ -211,8 +208,7 @@ class Storage {
   T* as() const noexcept {
     return static_cast<T*>(data_);
   }
-  /// The bytes as elements that may be written: s.as<float>(). Error{invalid_argument} where they may only be
-  /// read.
+  /// The bytes as writable elements: s.as<float>(). Error{invalid_argument} if the handle is read-only.
   template <class T>
     requires(!std::is_const_v<T>)
   T* as() {
@@ -220,15 +216,16 @@ class Storage {
     return static_cast<T*>(data_);
   }
   size_t size_bytes() const noexcept { return bytes_; }
-  /// Whether the bytes may be written through this handle: not where they were given as const memory, such as
+  /// Whether the bytes may be written through this handle: false if they were given as const memory, such as
   /// a mapped file, or by `read_only`.
   bool writable() const noexcept { return writable_; }
-  /// How many handles there are on the block, slices included; 0 for borrowed memory and empty handles.
+  /// The number of handles to the block, slices included; 0 for borrowed memory and empty handles.
   int64_t use_count() const noexcept {
     return block_ == nullptr ? 0 : block_->handles.load(std::memory_order_relaxed);
   }
-  /// Whether this is the only handle on a block, so that nobody else can see a write to it. Never so for
-  /// borrowed memory, whose lender sees it. What former handles' threads did to the block happened before.
+  /// Whether this is the only handle to a block, so that no other handle can observe a write. Always false
+  /// for borrowed memory, where the lender can. Accesses through former handles, on any thread, happened
+  /// before.
   bool unique() const noexcept {
     return block_ != nullptr && block_->handles.load(std::memory_order_acquire) == 1;
   }
@@ -237,10 +234,10 @@ class Storage {
   struct Block {
     std::atomic<int64_t> handles;
     void (*destroy)(Block*) noexcept;
-    const FilePart* file_part;  // that the block keeps
+    const FilePart* file_part;  // the owner that the block keeps, or null
   };
 
-  // Stands in front of the bytes of an allocated block, in the same allocation; its size keeps them aligned.
+  // Precedes the bytes of an allocated block in the same allocation; its size keeps them aligned.
   struct alignas(storage_alignment) OwnBlock : Block {
     Allocator* allocator;
     size_t allocated;
@@ -261,7 +258,7 @@ class Storage {
 
   template <class T>
   static OwnBlock* new_block(size_t bytes, size_t elements, Allocator& allocator) {
-    // Pointer differences have to fit, and operator new takes no more either.
+    // Pointer differences must fit, and operator new accepts no more either.
     if (bytes > static_cast<size_t>(PTRDIFF_MAX) - 2 * storage_alignment) no_memory(bytes);
     const size_t padded = (bytes + storage_alignment - 1) / storage_alignment * storage_alignment;
     const size_t allocated = sizeof(OwnBlock) + padded;

@@ -21,7 +21,7 @@
 namespace tenon::TENON_ABI {
 
 namespace detail {
-/// How often this process is the child of a fork, since the first call.
+/// The number of forks that led from the process of the first call to this one.
 inline const std::atomic<int64_t>& forks() {
   static std::atomic<int64_t> count{0};
 #if defined(__unix__) || defined(__APPLE__)
@@ -32,17 +32,17 @@ inline const std::atomic<int64_t>& forks() {
 }
 }  // namespace detail
 
-/// A pool of threads that sleep while there is nothing to do. Several threads may call run at once: each
-/// works on its own call, and the workers help wherever tasks are left, so that no caller waits for another's
-/// work. A call allocates nothing. The pool must outlive the calls.
+/// A pool of threads that sleep while idle. Several threads may call run at once: each works on its own call,
+/// and the workers help wherever tasks are left, so that no caller waits for another's work. A call allocates
+/// nothing. The pool must outlive the calls.
 ///
-/// The child of a fork has no threads but the one that called fork. There, a pool of its parent runs every
-/// call in the calling thread; pools that the child makes have workers. A fork from within a task leaves the
-/// child a call that others were working on: it must not return from the task, but exec or _exit.
+/// The child of a fork has only the thread that called fork. There, the parent's pools run every call in the
+/// calling thread; pools that the child creates have workers. After a fork within a task, the child lacks the
+/// other threads that were working on the call: it must not return from the task, but exec or _exit.
 class ThreadPool final : public Executor {
  public:
-  /// `threads` counts the calling thread: 1 starts no worker. Takes 1 to 4096, else Error{invalid_argument};
-  /// Error{out_of_memory} if the system does not give that many.
+  /// `threads` includes the calling thread: 1 starts no worker. Error{invalid_argument} outside 1 to 4096;
+  /// Error{out_of_memory} if the system cannot start that many.
   explicit ThreadPool(int threads) {
     if (threads < 1 || threads > 4096) {
       throw Error(ErrorCode::invalid_argument, "ThreadPool", str_cat("cannot have ", threads, " threads"));
@@ -80,9 +80,9 @@ class ThreadPool final : public Executor {
  private:
   static constexpr std::chrono::milliseconds rest{10};  // between a worker's moves
 
-  // One call of run, living on the stack of its caller. Each thread first runs the tasks of its own slice,
-  // which is the same in every call of as many tasks, so that its caches hold the data of the call before;
-  // then it takes tasks that others have not begun. `helpers` counts the workers that may touch the job.
+  // One call of run, on the stack of its caller. Each thread first runs the tasks of its own slice, which is
+  // the same in every call with as many tasks, so that its caches hold the data of the previous call; then it
+  // takes unclaimed tasks of other slices. `helpers` counts the workers that may access the job.
   struct Job {
     struct alignas(64) Slice {
       std::atomic<int64_t> next;
@@ -153,8 +153,8 @@ class ThreadPool final : public Executor {
     finished_.wait(lock, done);
   }
 
-  // Waking a sleeper takes some twenty microseconds, longer than many a loop of a small network. So a thread
-  // looks about before it sleeps: for as long as serial operators between two loops last, and no longer.
+  // Waking a sleeper takes about twenty microseconds, longer than many loops of a small network. So a thread
+  // spins before it sleeps, but no longer than serial operators between two loops take.
   template <class Condition>
   bool spin_until(Condition condition) const {
     if (condition()) return true;
@@ -173,9 +173,9 @@ class ThreadPool final : public Executor {
     std::chrono::steady_clock::time_point last_move{};
     std::unique_lock lock(mutex_);
     while (!stopping_) {
-      // Linux may leave a worker that it wakes on the processor of its caller, and the two there for seconds
-      // while another is idle. The worker then moves, before it helps, because a job waits for its helpers.
-      // It does so rarely, because threads that are more than the processors meet again wherever they go.
+      // Linux may wake a worker on its caller's processor, and leave both there for seconds while another one
+      // is idle. The worker then moves before it helps, because a job waits for its helpers. It moves only
+      // rarely, because threads that outnumber the processors meet again wherever they go.
       const int caller = caller_;
       const bool meets = caller >= 0 && caller == detail::current_processor();
       if (meets) {
@@ -194,7 +194,7 @@ class ThreadPool final : public Executor {
         lock.unlock();
         job->work(own);
         lock.lock();
-        // Reaching zero lets the caller return, which ends the job: it must not be touched afterwards.
+        // Reaching zero lets the caller return, which ends the job: it must not be accessed afterwards.
         const bool caller_sleeps = job->caller_sleeps;
         const bool last = job->helpers.fetch_sub(1, std::memory_order_release) == 1;
         if (last && caller_sleeps) finished_.notify_all();
@@ -227,8 +227,8 @@ class ThreadPool final : public Executor {
     workers_.clear();
   }
 
-  // In the child of a fork workers cannot be joined, and the rest stands as they left it, perhaps locked or
-  // waited for. Fresh objects are destroyed in the place of all that.
+  // In the child of a fork, workers cannot be joined, and the other members are as the workers left them,
+  // perhaps locked or waited on. Fresh objects replace all of these, so that they can be destroyed.
   void abandon() {
     for (std::thread& worker : workers_) std::construct_at(&worker);
     std::construct_at(&mutex_);
@@ -244,7 +244,7 @@ class ThreadPool final : public Executor {
   int caller_ = detail::current_processor();  // of the last job; guarded by mutex_
   size_t sleepers_ = 0;                       // guarded by mutex_
   bool stopping_ = false;                     // guarded by mutex_
-  std::atomic<uint64_t> posted_{0};           // written under mutex_; how many jobs there have been
+  std::atomic<uint64_t> posted_{0};           // written under mutex_; the number of jobs so far
   bool spin_ = false;
   std::vector<std::thread> workers_;
 };

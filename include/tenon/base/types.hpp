@@ -88,7 +88,7 @@ inline constexpr int64_t dtype = static_cast<int64_t>(dtype_of<T>);
 template <class T>
 concept NarrowFloatElement = Element<T> && is_float(dtype_of<T>) && !std::is_floating_point_v<T>;
 
-/// The type that kernels compute elements of type T in: float for every narrow float, else T.
+/// The type in which kernels compute elements of type T: float for every narrow float, else T.
 template <class T>
 using compute_t = std::conditional_t<NarrowFloatElement<T>, float, T>;
 constexpr DType compute_dtype(DType d) { return is_float(d) && bits_of(d) < 32 ? DType::float32 : d; }
@@ -107,7 +107,8 @@ using all_types =
              uint32_t, uint64_t, complex64, complex128, bfloat16, float8e4m3fn, float8e4m3fnuz, float8e5m2,
              float8e5m2fnuz, uint4, int4, float4e2m1, float8e8m0, uint2, int2>;
 
-/// Calls f.template operator()<T>() for the T among Ts whose DType is d. False, and no call, when none is.
+/// Calls f.template operator()<T>() for the T among Ts whose DType is d. Returns false, without a call, if
+/// there is none.
 template <class... Ts, class F>
 constexpr bool visit_types([[maybe_unused]] DType d, [[maybe_unused]] F&& f) {
   return ((d == dtype_of<Ts> && (static_cast<void>(f.template operator()<Ts>()), true)) || ...);
@@ -161,7 +162,7 @@ element_pointer_t<const T> element_pointer(const void* data) {
   else return static_cast<const T*>(data);
 }
 
-/// Reads and writes element i behind a T* or a PackedPtr.
+/// Reads and writes element i of the array at a T* or a PackedPtr.
 template <class T>
 constexpr T load_element(const T* p, int64_t i) {
   return p[i];
@@ -179,8 +180,8 @@ constexpr void store_element(PackedPtr<T> p, int64_t i, std::type_identity_t<T> 
   p[i] = value;
 }
 
-/// Bytes of an array of n >= 0 elements of d, a last byte in part included; strings count as std::string
-/// objects.
+/// Bytes of an array of n >= 0 elements of d, a partly filled last byte included; strings count as
+/// std::string objects.
 /// @throws Error{invalid_shape} when that does not fit an int64.
 constexpr int64_t packed_bytes(int64_t n, DType d) {
   if (is_packed(d)) {

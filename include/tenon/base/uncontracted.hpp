@@ -7,8 +7,8 @@
 
 namespace tenon::TENON_ABI {
 
-/// x as it is. Compilers contract a * b + c to one instruction where their flags give them one, which rounds
-/// once; they do not where uncontracted(a * b) is added, so that the bits are the same for all flags.
+/// x, unchanged. Compilers contract a * b + c to one instruction, which rounds once, if their flags provide
+/// it. They cannot contract uncontracted(a * b) + c, so the bits are the same for all flags.
 template <class F>
 F uncontracted(F x) {
 #if defined(__x86_64__)

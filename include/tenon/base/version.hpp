@@ -1,8 +1,8 @@
-// Tenon's version, and the compilers that it takes. The headers on which all others rest include this one
-// first.
+// Tenon's version, and the compilers that it supports. The headers on which all others depend include this
+// one first.
 #pragma once
 
-// g++ has __builtin_shufflevector since 12; clang passes operator delete a size, unasked, since 19.
+// g++ has __builtin_shufflevector since 12; clang passes operator delete a size by default since 19.
 #if defined(__clang__) ? __clang_major__ < 19 : __GNUC__ < 12
 #error Tenon needs g++ 12 or clang 19, or later.
 #include <nothing, which ends the compilation here>

@@ -1,4 +1,4 @@
-// Whether two values are equal, and where they are not: what tests of results ask.
+// Whether two values are equal, and where they differ, for tests of results.
 #pragma once
 
 #include <cmath>
@@ -29,7 +29,7 @@ bool is_close(const T& actual, const T& expected, Tolerance t) {
   }
 }
 
-/// Whether element i of one is element k of the other; they are of one type.
+/// Whether element i of `actual` is close to element k of `expected`; both are of one type.
 inline bool is_close(AnyView actual, int64_t i, AnyView expected, int64_t k, Tolerance t) {
   bool close = false;
   visit_dtype(expected.dtype(),
@@ -37,7 +37,7 @@ inline bool is_close(AnyView actual, int64_t i, AnyView expected, int64_t k, Tol
   return close;
 }
 
-/// The words for elements that differ.
+/// The text for elements that differ.
 inline std::string instead(AnyView actual, int64_t i, AnyView expected, int64_t k) {
   return str_cat(element_text(actual, i), " instead of ", element_text(expected, k));
 }
@@ -59,7 +59,7 @@ inline std::string difference(const AnyTensor& actual, const AnyTensor& expected
                  instead(actual, first, expected, first));
 }
 
-/// Entries may stand in any order.
+/// Entries may be in any order.
 inline std::string difference(const Map& actual, const Map& expected, Tolerance t) {
   const int64_t n = expected.keys.size();
   if (actual.keys.size() != n) return str_cat(actual.keys.size(), " entries instead of ", n);
@@ -112,9 +112,9 @@ inline std::string difference(const OptionalValue& actual, const OptionalValue& 
 
 }  // namespace detail
 
-/// Empty where the values are of one type and extents and hold the same; else the first difference in words,
-/// "item 2: 1 of 6 elements differ, first at (0,1): 1.5 instead of 1.25". Floats, and both parts of complex
-/// numbers, are compared within the tolerance: NaN is NaN, and an infinity only itself. All else is compared
+/// Empty if the values have the same type, extents and contents; else the first difference in words, "item 2:
+/// 1 of 6 elements differ, first at (0,1): 1.5 instead of 1.25". Floats, and both parts of complex numbers,
+/// are compared within the tolerance: NaN is NaN, and an infinity only itself. Everything else is compared
 /// exactly.
 inline std::string difference(const Value& actual, const Value& expected, Tolerance tolerance) {
   if (!(actual.type() == expected.type()))

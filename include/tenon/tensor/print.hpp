@@ -1,5 +1,4 @@
-// Tensors and values as text: nested brackets as numpy prints them, numbers in the digits that Cast gives
-// them.
+// Tensors and values as text: nested brackets as numpy prints them, numbers in the form that Cast gives them.
 #pragma once
 
 #include "tenon/base/convert.hpp"
@@ -56,7 +55,7 @@ inline std::string element_text(AnyView v, int64_t i) {
       text += ']';
     }
     if (axis < 0) return text;
-    // Between vectors a new line, between matrices an empty one more, and so on.
+    // A line break between vectors, an additional empty line between matrices, and so on.
     const int lines = rank - axis - 1;
     const bool gap = v.extent(axis) > 2 * edge && at[axis] == edge;
     if (gap) at[axis] = v.extent(axis) - edge;
@@ -70,7 +69,7 @@ inline std::string element_text(AnyView v, int64_t i) {
   }
 }
 
-/// The elements of a tensor. Typed callers name the text of their type, so that no other type's is compiled.
+/// The elements of a tensor. Typed callers pass their type's function, so that no other type's is compiled.
 [[gnu::cold]] inline std::string elements_text(AnyView v, std::string (*element)(AnyView, int64_t)) {
   if (v.empty()) return "[]";
   constexpr int64_t most = 1000;  // more elements than these are summarised
@@ -82,7 +81,7 @@ inline std::string element_text(AnyView v, int64_t i) {
   };
   while (edge > 1 && shown() > most) --edge;
   std::size_t widest = 0, unused = 0;
-  // Columns line up where there are lines.
+  // Columns are aligned if there are several lines.
   if (v.rank() > 1 && v.dtype() != DType::string) bracketed(v, element, edge, 0, widest);
   return bracketed(v, element, edge, widest, unused);
 }
@@ -98,8 +97,8 @@ inline std::string indented(std::string_view text) {
 
 }  // namespace detail
 
-/// The elements in nested brackets, "[[1.0, 2.0],\n [3.0, 4.0]]". Of more than 1000, each axis shows its ends
-/// around "...".
+/// The elements in nested brackets, "[[1.0, 2.0],\n [3.0, 4.0]]". With more than 1000, each axis shows its
+/// ends around "...".
 template <class T, class S>
 std::string to_string(const TensorView<T, S>& v) {
   return v ? detail::elements_text(v, detail::element_text_as<std::remove_const_t<T>>) : "none";
@@ -112,7 +111,7 @@ template <Lazy E>
 std::string to_string(const E& e) {
   return to_string(e.eval());
 }
-/// What the C++ type does not tell comes first: "tensor(float) (2) [1.0, 2.0]".
+/// Begins with what the C++ type does not state: "tensor(float) (2) [1.0, 2.0]".
 inline std::string to_string(AnyView v) {
   if (!v) return "none";
   return str_cat(to_string(Type(v.dtype())), " ", to_string(v.extents()), v.rank() > 1 ? "\n" : " ",

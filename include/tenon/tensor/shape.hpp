@@ -1,5 +1,4 @@
-// Extents: of the compiler (Shape), of a tensor that exists (Extents), and of one that is only reasoned about
-// (Dims).
+// Extents: at compile time (Shape), of an existing tensor (Extents), and as inferred (Dims).
 #pragma once
 
 #include <array>
@@ -9,10 +8,10 @@
 
 namespace tenon::TENON_ABI {
 
-/// An extent that only run time knows.
+/// An extent known only at run time.
 inline constexpr int64_t dyn = -1;
 
-/// The extents of a tensor as part of its type; `dyn` where run time decides.
+/// The extents of a tensor as part of its type; `dyn` where known only at run time.
 template <int64_t... E>
 struct Shape {
   static_assert(((E >= dyn) && ...), "an extent is at least 0, or dyn");
@@ -21,12 +20,12 @@ struct Shape {
   static constexpr std::array<int64_t, sizeof...(E)> extents{E...};
 };
 
-/// Rank and extents are left to run time.
+/// Rank and extents are known only at run time.
 struct AnyShape {
   static constexpr int rank = -1;
 };
 
-/// The extents of a tensor that exists.
+/// The extents of an existing tensor.
 using Extents = InlineVector<int64_t, max_rank>;
 
 /// "(2,3)"
@@ -36,7 +35,7 @@ using Extents = InlineVector<int64_t, max_rank>;
   return text + ")";
 }
 
-/// The number of elements; Error{invalid_shape} when an extent is negative or the product leaves int64.
+/// The number of elements; Error{invalid_shape} when an extent is negative or the product overflows int64.
 constexpr int64_t element_count(std::span<const int64_t> extents) {
   int64_t count = 1;
   bool zero = false;
@@ -51,8 +50,8 @@ constexpr int64_t element_count(std::span<const int64_t> extents) {
   return count;
 }
 
-/// The product of extents that element_count has counted, or of some of them; 1 for none. Where it leaves
-/// int64 there is no element, and it is 0.
+/// The product of extents that element_count has accepted, or of some of them; 1 for none. It overflows int64
+/// only if there is no element, and is then 0.
 constexpr int64_t extent_product(std::span<const int64_t> extents) {
   int64_t p = 1;
   for (int64_t e : extents)
@@ -68,7 +67,7 @@ constexpr int64_t extent_at(std::span<const int64_t> extents, int axis) {
   return extents[static_cast<std::size_t>(axis < 0 ? axis + rank : axis)];
 }
 
-/// The axis in [0, rank) that `axis` in [-rank, rank) names: from behind where it is negative.
+/// The axis in [0, rank) that `axis` in [-rank, rank) names: counted from the end if negative.
 constexpr int resolve_axis(int64_t axis, int rank) { return static_cast<int>(axis < 0 ? axis + rank : axis); }
 
 /// The extents seen as (outer, extent of the axis, inner). A scalar is (1, 1, 1).
@@ -81,9 +80,9 @@ constexpr AxisSplit split_at(std::span<const int64_t> extents, int axis) {
   return {extent_product(extents.first(at)), extents[at], extent_product(extents.subspan(at + 1))};
 }
 
-/// An integer that is known, a symbol ("batch"), or unknown: an extent, or an element of shape arithmetic.
+/// A known integer, a symbol ("batch"), or unknown: an extent, or an element of shape arithmetic.
 struct Dim {
-  // Values near the lower end of int64 stand for "unknown" and, above it, for symbols by their number.
+  // The lowest int64 stands for "unknown", and the values just above it for symbols, by number.
   static constexpr int64_t unknown_ = std::numeric_limits<int64_t>::min();
   static constexpr int64_t last_symbol_ = unknown_ + (int64_t{1} << 32);
   int64_t raw_ = unknown_;
@@ -149,8 +148,7 @@ struct Dim {
   }
 };
 
-/// The extents of a value that is only reasoned about: rank known or not, each extent known, symbolic or
-/// unknown.
+/// The inferred extents of a value: the rank may be unknown, and each extent is known, symbolic or unknown.
 struct Dims {
   InlineVector<Dim, max_rank> dims_{};
   bool ranked_ = false;
@@ -177,7 +175,7 @@ struct Dims {
   constexpr void erase(int at) { dims_.erase(at); }
   constexpr bool operator==(const Dims&) const = default;
 
-  /// Whether one value can have both as its extents: nothing that is known of them differs.
+  /// Whether one value can have both as its extents: no known ranks or extents differ.
   constexpr bool fits(const Dims& o) const {
     return !ranked_ || !o.ranked_ ||
            std::equal(begin(), end(), o.begin(), o.end(), [](Dim a, Dim b) { return !a.differs(b); });
@@ -208,7 +206,7 @@ struct Dims {
   }
 };
 
-/// What holds for both of two values' extents: where they differ, nothing is known.
+/// What two values' extents have in common: extents that differ are unknown.
 constexpr Dims common(const Dims& a, const Dims& b) {
   if (!a.ranked() || !b.ranked() || a.rank() != b.rank()) return {};
   Dims r = a;

@@ -32,7 +32,7 @@ Storage make_elements(int64_t count, Allocator& allocator, bool raw = false) {
 }
 }  // namespace detail
 
-/// What gives a tensor when it is asked for one: expressions and strided slices (array/).
+/// Evaluates to a tensor on request: expressions and strided slices (array/).
 template <class E>
 concept Lazy = requires(const E& e) {
   typename E::shape_type;
@@ -40,9 +40,9 @@ concept Lazy = requires(const E& e) {
 };
 
 /// A dense, row-major tensor that owns its elements, 64-byte aligned when it allocates them. S states the
-/// extents (`Shape<1, 3, dyn, dyn>`) or leaves rank and extents to run time (`AnyShape`). It moves cheaply
-/// and does not copy; `clone()` does. A const tensor gives its elements away for reading only. Sub-byte
-/// elements are packed as ONNX packs them.
+/// extents (`Shape<1, 3, dyn, dyn>`) or leaves rank and extents to run time (`AnyShape`). Moves are cheap;
+/// copies are made by `clone()` only. A const tensor shares its elements for reading only. Sub-byte elements
+/// are packed as ONNX packs them.
 template <class T, class S = AnyShape>
 class Tensor {
   static_assert(!std::is_const_v<T>,
@@ -87,7 +87,7 @@ class Tensor {
                   str_cat("extents ", to_string(extents), " need ", count_, " values, not ", values.size()));
     storage_ = Storage::take(std::move(values));
   }
-  /// Nested lists, one level an axis: Tensor<float, Shape<2, 2>> t{{1, 2}, {3, 4}}.
+  /// Nested lists, one level per axis: Tensor<float, Shape<2, 2>> t{{1, 2}, {3, 4}}.
   Tensor(typename detail::NestedList<T, axes>::type values)
     requires(S::rank >= 0)
   {
@@ -100,7 +100,7 @@ class Tensor {
     fill<0>(values, extents, at);
   }
 
-  /// Elements whose values are not set yet (strings are empty).
+  /// Uninitialised elements (strings are empty).
   [[nodiscard]] static Tensor uninitialized(std::span<const int64_t> extents,
                                             Allocator& allocator = default_allocator()) {
     const int64_t count = element_count(extents);
@@ -118,7 +118,7 @@ class Tensor {
 
   Tensor(const Tensor&) = delete;
   Tensor& operator=(const Tensor&) = delete;
-  /// What is moved from holds nothing: no elements, extents as by default, an absent view.
+  /// A moved-from tensor holds nothing: no elements, default extents, an absent view.
   Tensor(Tensor&& o) noexcept
       : layout_(std::exchange(o.layout_, {})),
         count_(std::exchange(o.count_, 0)),
@@ -130,8 +130,8 @@ class Tensor {
     return *this;
   }
   /// The elements of an expression or a slice (array/). They are written into this tensor's memory, without
-  /// another copy, where it has their extents, no other handle shares it, and no element is read after it has
-  /// been written; otherwise they get memory of their own. Error{invalid_shape} where this type states other
+  /// another copy, if it has their extents, no other handle shares it, and no element is read after it has
+  /// been written; otherwise they get memory of their own. Error{invalid_shape} if this type states other
   /// extents. y = x * w + b
   template <class E>
     requires requires(const E& e, Tensor& t) { e.write_to(t); }
@@ -163,7 +163,7 @@ class Tensor {
   int64_t size() const { return count_; }
   bool empty() const { return count_ == 0; }
 
-  // A tensor's storage may be written, so that element access need not ask.
+  // A tensor's storage is writable, so element access does not check.
   pointer data() { return element_pointer<T>(const_cast<void*>(storage_.data())); }
   const_pointer data() const { return element_pointer<T>(storage_.data()); }
   pointer begin() { return data(); }
@@ -195,7 +195,7 @@ class Tensor {
   }
   template <class... I>
     requires(!(std::is_convertible_v<I, int64_t> && ...))
-  auto operator()(I&&... index) && = delete;  // a part of memory that ends with the tensor
+  auto operator()(I&&... index) && = delete;  // the memory would end with the tensor
   const_reference item() const { return view().item(); }
 
   TensorView<T, S> view() {
@@ -230,7 +230,7 @@ class Tensor {
     return view().template as<To>();
   }
 
-  /// The memory: to share or to take over, and of a const tensor for reading only.
+  /// The memory, to share or to take over; of a const tensor, for reading only.
   const Storage& storage() & { return storage_; }
   Storage storage() const& { return storage_.read_only(); }
   Storage storage() && {

@@ -21,7 +21,7 @@ enum class Kind : uint8_t {
 };
 
 /// The kind of a value and its element type; for maps the key's and the value's types. The name of an opaque
-/// type is the value's alone.
+/// type is stored in the value only.
 struct Type {
   Kind kind = Kind::none;
   DType element = DType::undefined;
@@ -53,7 +53,8 @@ inline std::string to_string(Type t) {
 
 /// A set of types: what a type variable of an operator permits.
 struct TypeSet {
-  // One bit an element type (bit = DType's number). Maps: keys are int64 or string; bit = DType of the value.
+  // One bit per element type (bit = DType's number). Maps: keys are int64 or string; bit = DType of the
+  // value.
   uint32_t tensor = 0, sequence = 0, optional = 0, optional_sequence = 0, sparse_tensor = 0;
   uint32_t map_int64 = 0, map_string = 0, sequence_map_int64 = 0, sequence_map_string = 0;
   uint32_t opaque = 0;  // 1: any opaque type

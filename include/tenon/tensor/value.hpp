@@ -8,9 +8,8 @@
 
 namespace tenon::TENON_ABI {
 
-/// A tensor whose element type run time knows: a handle on elements, which copies share, with the right to
-/// write them where the handle has it. One that is made from a const tensor, or lies in a mapped file, is for
-/// reading only.
+/// A tensor whose element type is known at run time: a handle to elements, which copies share. Whether they
+/// may be written depends on the handle: one made from a const tensor, or to a mapped file, is read-only.
 class AnyTensor {
  public:
   AnyTensor() = default;
@@ -66,7 +65,7 @@ class AnyTensor {
   /// The first byte, for reading; `out` is for writing.
   const void* data() const { return storage_.data(); }
 
-  /// Whether the elements lie where their type wants them. Those of a tensor within a file may lie anywhere;
+  /// Whether the elements are aligned for their type. Elements of a tensor within a file may lie anywhere;
   /// then only their bytes may be read.
   bool aligned() const {
     const auto size = static_cast<uintptr_t>(is_complex(dtype_) ? bits_of(dtype_) / 16 : bits_of(dtype_) / 8);
@@ -74,13 +73,13 @@ class AnyTensor {
   }
 
   AnyView view() const { return storage_ ? AnyView(dtype_, storage_.data(), extents_, count_) : AnyView(); }
-  /// Lets the elements lie at `data`, which the caller keeps valid; type and extents stay.
+  /// Refers to elements at `data`, which the caller keeps valid; type and extents stay.
   void borrow(void* data) { storage_ = Storage::borrow(data, storage_.size_bytes()); }
 
   operator AnyView() const { return view(); }
   /// Whether `out` is allowed.
   bool writable() const { return storage_.writable(); }
-  /// A view for writing. Error{invalid_argument} where the elements may only be read.
+  /// A view for writing. Error{invalid_argument} if the elements are read-only.
   AnyOut out() {
     if (!storage_) return {};
     if (!storage_.writable()) refuse_to_write();
@@ -92,7 +91,7 @@ class AnyTensor {
     t.forbid_writing();
     return t;
   }
-  /// Makes this handle one through which the elements may only be read.
+  /// Makes this handle read-only.
   void forbid_writing() { storage_.forbid_writing(); }
 
   /// A tensor with a copy of the view's elements.
@@ -103,7 +102,7 @@ class AnyTensor {
     else if (!v.empty()) std::memcpy(t.storage_.as<void>(), v.data(), static_cast<std::size_t>(v.bytes()));
     return t;
   }
-  /// The same with elements of its own.
+  /// A copy with elements of its own.
   [[nodiscard]] AnyTensor clone(Allocator& allocator = default_allocator()) const {
     return copy_of(view(), allocator);
   }
@@ -116,7 +115,7 @@ class AnyTensor {
                 str_cat("tensor(", name_of(dtype_), ") ", to_string(extents_), " may only be read"));
   }
 
-  // The extents last: with few axes, what a run reads lies in one or two lines of the cache.
+  // The extents come last: with few axes, what a run reads lies in one or two cache lines.
   DType dtype_ = DType::undefined;
   int64_t count_ = 0;
   Storage storage_;
@@ -154,8 +153,8 @@ struct Opaque {
 };
 
 /// A tensor of any type, a sequence, an optional, a map, a sparse tensor, an opaque value, or nothing. Copies
-/// share the elements. A value of a `const Tensor&` shares its elements for reading only, of a `Tensor&` for
-/// writing too, and a `Tensor&&` hands them over: see AnyTensor.
+/// share the elements. A value made from a `const Tensor&` shares its elements for reading only, from a
+/// `Tensor&` for writing too, and a `Tensor&&` hands them over: see AnyTensor.
 class Value {
  public:
   Value() = default;
@@ -205,8 +204,8 @@ class Value {
     return tensor_;
   }
   AnyTensor& tensor() { return const_cast<AnyTensor&>(std::as_const(*this).tensor()); }
-  /// The same elements, for reading only, as are those of the tensors that a sequence, an optional, a map or
-  /// a sparse tensor holds.
+  /// The same elements, for reading only, including the elements of tensors in a sequence, an optional, a map
+  /// or a sparse tensor.
   Value read_only() const;
   const Sequence& sequence() const { return other<Sequence>(Holds::sequence, "a sequence"); }
   const OptionalValue& optional() const { return other<OptionalValue>(Holds::optional, "an optional"); }
@@ -216,23 +215,23 @@ class Value {
   }
   const Opaque& opaque() const { return other<Opaque>(Holds::opaque, "an opaque value"); }
 
-  /// The elements as a tensor of their own: a copy, for others read this value. `view` reads without one, and
-  /// std::move(value).as<T>() takes the elements. Error{invalid_type, invalid_shape} when the value has
+  /// The elements as a separate tensor: a copy, because others read this value. `view` reads without a copy,
+  /// and std::move(value).as<T>() takes the elements. Error{invalid_type, invalid_shape} when the value has
   /// another type or other extents.
   template <class T, class S = AnyShape>
   Tensor<T, S> as() const& {
     const AnyTensor& t = typed<T, S>();
     return Tensor<T, S>::from_storage(t.clone().storage(), t.extents());
   }
-  /// The elements themselves, as a tensor; the value holds nothing afterwards. Only elements that may only be
-  /// read are copied: those of a const tensor or a file. Other handles on the elements go on sharing them.
+  /// The elements themselves, as a tensor; the value holds nothing afterwards. Only read-only elements are
+  /// copied: elements of a const tensor or a file. Other handles to the elements go on sharing them.
   template <class T, class S = AnyShape>
   Tensor<T, S> as() && {
     typed<T, S>();
     const AnyTensor t = std::move(*this).take();
     return Tensor<T, S>::from_storage(t.writable() ? t.storage() : t.clone().storage(), t.extents());
   }
-  /// The elements, for reading, as long as a handle keeps them. Errors as from `as`.
+  /// The elements, for reading, valid while a handle to them exists. Errors as from `as`.
   template <class T, class S = AnyShape>
   TensorView<const T, S> view() const {
     return tensor().view().template as<T>().template as<S>();
@@ -257,7 +256,7 @@ class Value {
     static_cast<void>(Layout<S>(t.extents()));
     return t;
   }
-  // The cold part has a function of its own, so that asking for a tensor costs a comparison.
+  // The cold path is a separate function, so that access to a tensor costs a comparison.
   void expect(Holds kind, const char* what) const {
     if (holds_ != kind) refuse(what);
   }

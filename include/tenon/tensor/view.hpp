@@ -1,4 +1,4 @@
-// Views of tensors that lie elsewhere: dense, row-major, of a typed or of any element type.
+// Views of tensors that are stored elsewhere: dense, row-major, with a static or a run-time element type.
 #pragma once
 
 #include "tenon/base/types.hpp"
@@ -7,7 +7,7 @@
 
 namespace tenon::TENON_ABI {
 
-/// Rank and extents at run time; the static ones are part of the type and cost nothing to ask for.
+/// Rank and extents at run time; static ones are part of the type and cost nothing to query.
 template <class S>
 struct Layout {
   static constexpr int static_rank = S::rank;
@@ -18,7 +18,7 @@ struct Layout {
     if (!fits(extents))
       throw Error(ErrorCode::invalid_shape, {},
                   str_cat("extents ", to_string(extents), " do not fit the type ", text()));
-    // Not std::copy: gcc takes its memmove of no extents for one from null.
+    // Not std::copy: with no extents, gcc mistakes its memmove for one from null.
     for (std::size_t i = 0; i < extents.size(); ++i) extents_[i] = extents[i];
   }
   static constexpr bool fits(std::span<const int64_t> extents) {
@@ -61,7 +61,7 @@ struct Layout<AnyShape> {
   constexpr explicit Layout(std::span<const int64_t> extents) : Layout(Extents(extents)) {}
   constexpr explicit Layout(const Extents& extents) : rank_(extents.size()) {
     constexpr int few = 4;
-    if (rank_ <= few && !std::is_constant_evaluated()) {  // a constant has no element without a value
+    if (rank_ <= few && !std::is_constant_evaluated()) {  // constants need a value for every element
       for (int d = 0; d < few; ++d) extents_[d] = extents[d];
     } else {
       for (int d = 0; d < max_rank; ++d) extents_[d] = extents[d];
@@ -88,15 +88,15 @@ constexpr bool widens() {
 }
 
 namespace detail {
-/// Whether R is elements T in a row, and no tensor or view, which has extents of its own.
+/// Whether R is a contiguous list of T, and not a tensor or view, which has extents of its own.
 template <class R, class T>
 concept is_list_of =
     std::is_convertible_v<R, std::span<T>> && !requires { typename std::remove_cvref_t<R>::shape_type; };
 }  // namespace detail
 
-/// Elements of type T (const T for reading only), dense and row-major, owned by someone else. A
-/// default-constructed view is absent: what an operator sees for an optional operand that was left out.
-/// Sub-byte elements are reached through a proxy reference.
+/// Elements of type T (const T for reading only), dense and row-major, owned elsewhere. A default-constructed
+/// view is absent: an operator gets one for an optional operand that was left out. Sub-byte elements are
+/// accessed through a proxy reference.
 template <class T, class S = AnyShape>
 class TensorView {
  public:
@@ -118,13 +118,13 @@ class TensorView {
       : data_(data), layout_(extents), count_(count), present_(true) {}
   constexpr TensorView(pointer data, std::initializer_list<int64_t> extents)
       : TensorView(data, std::span<const int64_t>(extents.begin(), extents.size())) {}
-  /// Where S states all extents: `data` holds as many elements. TensorView<const float, Shape<2, 3>>(p)
+  /// If S states all extents: `data` holds that many elements. TensorView<const float, Shape<2, 3>>(p)
   template <class P>
     requires(Layout<S>::is_static() && std::is_convertible_v<P, pointer> && !std::is_array_v<P> &&
              !std::is_null_pointer_v<P>)
   constexpr TensorView(const P& data) : TensorView(data, Layout<S>(), element_count(S::extents)) {}
-  /// The same of a span, a vector or an array, whose size is checked: by the compiler where its type states
-  /// it, else Error{invalid_shape}. The elements have to outlive the view.
+  /// The same for a span, a vector or an array, whose size is checked: by the compiler if its type states it,
+  /// else Error{invalid_shape}. The elements must outlive the view.
   template <class R>
     requires(Layout<S>::is_static() && std::is_pointer_v<pointer> && detail::is_list_of<R, T>)
   constexpr TensorView(R&& list) : TensorView(std::span<T>(list).data()) {
@@ -181,8 +181,8 @@ class TensorView {
     (step(static_cast<int64_t>(index)), ...);
     return data_[offset];
   }
-  /// The part that indices, ranges and `all` cut out, of which one is no index: slice(x, i...), which is
-  /// declared by array/slice.hpp. x(all, range(0, 3))
+  /// The part that indices, ranges and `all` select, at least one of which is not an index: slice(x, i...),
+  /// declared in array/slice.hpp. x(all, range(0, 3))
   template <class... I>
     requires(!(std::is_convertible_v<I, int64_t> && ...))
   auto operator()(I&&... index) const {
@@ -219,7 +219,7 @@ namespace detail {
 }
 }  // namespace detail
 
-/// A view whose element type run time knows. `Void` is const void for reading, void for writing.
+/// A view whose element type is known at run time. `Void` is const void for reading, void for writing.
 template <class Void>
 class ErasedView {
  public:
@@ -253,7 +253,7 @@ class ErasedView {
   constexpr int64_t size() const { return count_; }
   constexpr bool empty() const { return count_ == 0; }
   constexpr Void* data() const { return data_; }
-  /// Bytes that the elements fill (packed types: rounded up to whole bytes; strings: their objects).
+  /// Bytes that the elements occupy (packed types: rounded up to whole bytes; strings: their objects).
   constexpr int64_t bytes() const { return packed_bytes(count_, dtype_); }
 
   /// The view with its element type; Error{invalid_type} when it is another.

@@ -5,9 +5,9 @@
 
 namespace tenon::TENON_ABI::op {
 
-/// Runs then_branch where cond holds, else else_branch. Neither takes inputs, both give as many values, of
-/// equal types. Only the branch that runs has to fit the operands of the run. op::If{one, two}(true) gives
-/// the results of `two`.
+/// Runs then_branch if cond holds, else else_branch. Neither takes inputs; both give the same number of
+/// values, of equal types. Only the branch that runs must fit the operands of the run. op::If{one, two}(true)
+/// gives the results of `two`.
 struct If {
   BodyRef else_branch{};
   BodyRef then_branch{};
@@ -33,7 +33,7 @@ struct If {
       for (int k = 0; k < i.outputs(); ++k) i.out(k) = taken[static_cast<std::size_t>(k)];
       return;
     }
-    // A branch that does not fit is no mistake where it never runs; of its results nothing is known then.
+    // A branch that does not fit is no error if it never runs; its results are unknown then.
     std::vector<Info> of_then, of_else;
     const bool fits = infer_branch(then_branch, of_then);
     if (!infer_branch(else_branch, of_else)) {

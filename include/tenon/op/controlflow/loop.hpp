@@ -1,15 +1,15 @@
-// Loop: a graph run again and again.   onnx.ai/onnx/operators/onnx__Loop.html
+// Loop: a graph run repeatedly.   onnx.ai/onnx/operators/onnx__Loop.html
 #pragma once
 
 #include "tenon/op/families/control_flow.hpp"
 
 namespace tenon::TENON_ABI::op {
 
-/// Runs `body` at most M times, and for as long as cond holds, which each run gives anew. Without cond the
-/// body's condition does not matter; without M and cond the loop would never end, and is refused. The body
-/// takes the number of the iteration, the condition and the state, and gives the condition, the state and
-/// scan outputs, which are stacked along a new first axis. op::Loop{body}(int64_t{3}, true, x) gives the
-/// state after three runs.
+/// Runs `body` at most M times, and as long as cond holds, which each run updates. Without cond the body's
+/// condition is ignored; without M and cond the loop would never end, and is refused. The body takes the
+/// number of the iteration, the condition and the state, and gives the condition, the state and scan outputs,
+/// which are stacked along a new first axis. op::Loop{body}(int64_t{3}, true, x) gives the state after three
+/// runs.
 struct Loop {
   BodyRef body{};
 

@@ -7,7 +7,7 @@ namespace tenon::TENON_ABI::op {
 
 namespace scan_detail {
 
-/// Slice t along an axis: lent where it lies in one piece, else copied.
+/// Slice t along an axis: borrowed if it is contiguous, else copied.
 inline Value scan_slice(AnyView x, int axis, int64_t t, Allocator& allocator) {
   Extents extents(x.extents());
   extents.erase(axis);
@@ -52,7 +52,7 @@ std::vector<std::vector<Value>> scan_steps(std::string_view name, const BodyRef&
   return scans;
 }
 
-/// Entry k of a list of directions, where an absent one is all 0.
+/// Entry k of a list of directions; an absent list is all 0.
 inline bool is_reverse(const std::vector<int64_t>& directions, std::size_t k) {
   return k < directions.size() && directions[k] == 1;
 }
@@ -60,9 +60,9 @@ inline bool is_reverse(const std::vector<int64_t>& directions, std::size_t k) {
 }  // namespace scan_detail
 
 /// The last `num_scan_inputs` operands are cut along scan_input_axes, and the body is run for each of their
-/// elements, from the last to the first where scan_input_directions say 1. It takes the state and the
-/// elements, and gives the state and elements of the scan outputs, which are stacked along scan_output_axes,
-/// from the last to the first where scan_output_directions say 1.
+/// elements, from the last to the first if scan_input_directions say 1. It takes the state and the elements,
+/// and gives the state and elements of the scan outputs, which are stacked along scan_output_axes, from the
+/// last to the first if scan_output_directions say 1.
 /// op::Scan{.body = body, .num_scan_inputs = 1}(state, x) gives the last state and the stacked results.
 struct Scan {
   BodyRef body{};
@@ -179,7 +179,7 @@ struct Scan {
   }
 };
 
-/// Every operand has a first axis, the batch, and the body runs through each entry of it by itself. Scan
+/// Every operand has a first axis, the batch, and the body runs through each entry of it separately. Scan
 /// inputs are cut along axis 1, scan outputs stacked along it; where sequence_lens end an entry before the
 /// longest, zeros follow.
 struct Scan_8 {

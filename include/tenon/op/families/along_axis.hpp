@@ -1,5 +1,5 @@
-// Softmax, LogSoftmax and Hardmax differ in what they make of a line of elements. Today a line lies along one
-// axis; before version 13 several axes made one.
+// Softmax, LogSoftmax and Hardmax differ in what they compute from a line of elements. Today a line lies
+// along one axis; before version 13 several axes formed one.
 #pragma once
 
 #include "tenon/op/framework/call.hpp"
@@ -35,8 +35,8 @@ struct AlongAxis {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-/// Op at versions 1 and 11: the input is taken as a matrix, axes before `axis` make its rows, and axes from
-/// `axis` on are one line together.
+/// Op at versions 1 and 11: the input is taken as a matrix, axes before `axis` form its rows, and axes from
+/// `axis` on form one line together.
 template <class Op>
 struct FromAxisOn {
   int64_t axis = 1;
@@ -65,7 +65,7 @@ struct FromAxisOn {
         extent_product(x.extents().first(static_cast<std::size_t>(resolve_axis(axis, x.rank()))));
     Op::lines(x.data(), y.data(), rows, x.size() / rows, 1);
   }
-  /// Along one axis, where the others behind `axis` have extent 1.
+  /// Along one axis, if the others from `axis` on have extent 1.
   template <class L>
   int32_t renew(L& to) const {
     const Dims& x = to.dims(0);

@@ -1,4 +1,4 @@
-// Add, Sub, Mul and Div differ in their names, kernels and arithmetic on extents alone.
+// Add, Sub, Mul and Div differ only in their names, kernels and arithmetic on extents.
 #pragma once
 
 #include "tenon/op/families/before_broadcasting.hpp"

@@ -1,4 +1,4 @@
-// What operators of attention share: the rules for queries, keys, values and masks, and where these lie.
+// Shared by attention operators: the rules for queries, keys, values and masks, and their layouts.
 #pragma once
 
 #include "tenon/kernels/attention.hpp"
@@ -40,8 +40,8 @@ constexpr AttentionExtents infer_attention(Infer& i, const Opt<int64_t>& heads,
   return e;
 }
 
-/// Refuses a mask, input `mask`, that does not stretch to `scores`, (batch, heads, queries, keys). One that
-/// has fewer keys does all the same, unless its one key holds for all of them (`one_key_for_all`).
+/// Refuses a mask, input `mask`, that does not stretch to `scores`, (batch, heads, queries, keys). A mask
+/// with fewer keys is accepted too, unless its one key holds for all of them (`one_key_for_all`).
 constexpr void check_attention_mask(Infer& i, int mask, const Dims& scores, bool one_key_for_all) {
   const Dims& m = i.dims(mask);
   if (!i.has(mask) || !m.ranked()) return;
@@ -54,7 +54,7 @@ constexpr void check_attention_mask(Infer& i, int mask, const Dims& scores, bool
   }
 }
 
-/// Where the numbers of a mask lie, whose axes are the last ones of (batch, heads, queries, keys).
+/// The layout of a mask, whose axes are the trailing ones of (batch, heads, queries, keys).
 inline kernels::AttentionMask attention_mask(AnyView mask) {
   kernels::AttentionMask m;
   m.dtype = mask.dtype(), m.data = mask.data(), m.keys = 1;
@@ -74,7 +74,7 @@ constexpr bool expect_softmax_precision(Infer& i, const Opt<int64_t>& type) {
                                   {dtype<float>, dtype<float16>, dtype<double>, dtype<bfloat16>});
 }
 
-/// Where the heads of a tensor of these extents lie: of rank 4, or of rank 3 with so many heads.
+/// The layout of the heads of a tensor of these extents: of rank 4, or of rank 3 with `heads` heads.
 template <class Void>
 kernels::HeadRows<Void> head_rows(DType dtype, Void* data, std::span<const int64_t> e, int64_t heads) {
   if (e.size() == 4) return {dtype, data, e[1] * e[2] * e[3], e[2] * e[3], e[3]};

@@ -7,7 +7,7 @@
 namespace tenon::TENON_ABI::op {
 
 /// Op at the versions Since: with `broadcast` B is stretched over A, along A's axes from `axis` on or else
-/// along the last ones; without it A and B have the same extents, or B is a scalar.
+/// along the trailing ones; without it A and B have the same extents, or B is a scalar.
 template <class Op, int... Since>
 struct BeforeBroadcasting {
   Opt<int64_t> axis{};
@@ -16,10 +16,10 @@ struct BeforeBroadcasting {
   static constexpr Spec spec = [] {
     Spec s = Op::spec;
     s.since = {Since...};
-    s.elements = Elements::any;  // extents are stretched in other ways than numpy's
+    s.elements = Elements::any;  // extents are stretched differently from numpy's
     return s;
   }();
-  // Version 6 took away a hint that the comparisons never had.
+  // Version 6 removed a hint that the comparisons never had.
   static constexpr auto attributes = [] {
     constexpr auto along = attr("axis", &BeforeBroadcasting::axis);
     constexpr auto stretch = attr("broadcast", &BeforeBroadcasting::broadcast).flag();
@@ -51,7 +51,7 @@ struct BeforeBroadcasting {
     for (int64_t k = behind(a.rank(), b.rank()); k > 0; --k) extents.push_back(1);
     Op{}.compute(a, under(b, extents), c);
   }
-  /// Today's broadcasting aligns B by its last axis: extents of 1 behind its own take it to `axis`.
+  /// Today's broadcasting aligns B by its last axis: trailing extents of 1 move it to `axis`.
   template <class L>
   int32_t renew(L& to) const {
     const Dims &a = to.dims(0), &b = to.dims(1);
@@ -59,7 +59,7 @@ struct BeforeBroadcasting {
     const int64_t first = first_axis(a.rank(), b.rank());
     for (int k = 0; k < b.rank(); ++k)
       if (!b[k].same(a[first + k]) && !(broadcast && b[k].is(1)))
-        return -1;  // only the run knows whether they fit
+        return -1;  // whether they fit is known only at run time
     const int64_t more = behind(a.rank(), b.rank());
     if (more == 0) return to.add(Op{}, {to.input(0), to.input(1)});
     Tensor<int64_t> axes(Extents{more});

@@ -1,4 +1,4 @@
-// BitwiseAnd, BitwiseOr and BitwiseXor differ in their names and kernels alone.
+// BitwiseAnd, BitwiseOr and BitwiseXor differ only in their names and kernels.
 #pragma once
 
 #include "tenon/op/families/elementwise.hpp"

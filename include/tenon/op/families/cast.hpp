@@ -1,4 +1,4 @@
-// Cast and CastLike share types, the meaning of attributes, the shape rule, and the way to the conversion.
+// Cast and CastLike share types, the meaning of attributes, the shape rule, and the call of the conversion.
 #pragma once
 
 #include "tenon/base/convert.hpp"
@@ -44,7 +44,7 @@ constexpr void check_round_mode(Infer& i, const Str& mode) {
   i.expect_choice("round_mode", mode, {"up", "down", "nearest"});
 }
 
-/// output = input, each element converted. Error{invalid_argument} for a string that says no such element.
+/// output = input, each element converted. Error{invalid_argument} for a string that is not a valid element.
 inline void cast(AnyView input, AnyOut output, CastOptions options) {
   const DType from = input.dtype(), to = output.dtype();
   if (from == to && input.data() == output.data()) return;

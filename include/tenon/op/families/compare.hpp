@@ -1,4 +1,4 @@
-// Comparisons and the operators on bools share types, shape rules, and the way to the kernels.
+// Comparisons and the operators on bools share types, shape rules, and kernel calls.
 #pragma once
 
 #include "tenon/op/families/elementwise.hpp"
@@ -8,8 +8,8 @@ namespace tenon::TENON_ABI::op {
 /// T1, the result of every comparison.
 inline constexpr TypeVar comparison_result{"T1", types::boolean};
 
-/// The comparison of propagated elements, as far as it is known. Symbols stand for extents: they are at least
-/// 0.
+/// The comparison of propagated elements, as far as it is known. Symbols stand for extents, so they are at
+/// least 0.
 constexpr Dim compared(kernels::CompareOp op, Dim a, Dim b) {
   int64_t x = a.value(), y = b.value();
   if (a.same(b)) x = y = 0;

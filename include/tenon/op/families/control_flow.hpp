@@ -1,4 +1,4 @@
-// The operators that pass values on (If, Loop, Scan, Optional) share values that outlive the operands, and
+// Shared by operators that pass values on (If, Loop, Scan, Optional): values that outlive the operands, and
 // tensors stacked from the results of a body's runs.
 #pragma once
 
@@ -8,8 +8,8 @@
 
 namespace tenon::TENON_ABI::op {
 
-/// The value itself, or a copy where it may not outlive the operator: a tensor in lent memory (operands often
-/// are), and strings, whose memory a session uses again.
+/// The value itself, or a copy if it may not outlive the operator: a tensor in borrowed memory (operands
+/// often are), and strings, whose memory a session reuses.
 inline Value kept(const Value& v, Context& c) {
   if (!v.is_tensor()) return v;
   const AnyTensor& t = v.tensor();
@@ -18,7 +18,7 @@ inline Value kept(const Value& v, Context& c) {
 /// A view as a value that is valid for as long as the view.
 inline Value lent(AnyView v) { return to_value(v); }
 
-/// V of If and Loop: tensors, then sequences, then optionals, of ever more element types.
+/// V of If and Loop: tensors, then sequences, then optionals, of more and more element types.
 inline constexpr TypeVar control_flow_types = [] {
   constexpr auto with = [](TypeSet tensors, TypeSet held) {
     return tensors | seq(tensors) | optional_of(tensors | seq(held));
@@ -33,8 +33,8 @@ inline constexpr TypeVar control_flow_types = [] {
                        {25, with(types::all_ir13, types::all_ir4)}});
 }();
 
-/// One tensor of tensors of equal types and extents, laid along a new axis in their order or the reverse.
-/// There is at least one. Error{invalid_shape} where they differ.
+/// Tensors of equal types and extents, at least one, stacked along a new axis in their order or the reverse.
+/// Error{invalid_shape} if they differ.
 inline AnyTensor stacked(std::string_view name, std::span<const Value> items, int64_t axis, bool reverse,
                          Allocator& allocator) {
   const AnyTensor& first = items[0].tensor();
@@ -61,7 +61,7 @@ inline AnyTensor stacked(std::string_view name, std::span<const Value> items, in
 }
 
 /// A tensor of zeros (strings: empty) in place of the result of a body that never ran. Unknown extents become
-/// 0. Error{invalid_type} where not even the element type is known.
+/// 0. Error{invalid_type} if not even the element type is known.
 inline AnyTensor zeros_of(std::string_view name, const Info& result, Allocator& allocator) {
   if (result.type.kind != Kind::tensor)
     raise(ErrorCode::invalid_type, name, "the body did not run, and does not tell the types of its results");
@@ -89,10 +89,10 @@ constexpr bool is_held_by(Type holder, Type held) {
   return held.kind == kind && held.element == holder.element;
 }
 
-/// Infers a body that runs again and again: its first results, after `skip` others, are its state in the next
-/// run. A state that is an optional stays one for the body, which may give what the optional holds. `states`
-/// come as they are before the first run, and leave as they are before and after every run: each round knows
-/// less, until nothing changes. `infer(states)` infers one run.
+/// Infers a body that runs repeatedly: its first results, after `skip` others, are its states in the next
+/// run. A state that is an optional stays one for the body, which may return what the optional holds.
+/// `states` has the states before the first run, and then what holds before and after every run: each round
+/// knows less, until nothing changes. `infer(states)` infers one run.
 template <class F>
 std::vector<Info> infer_states(Infer& i, std::vector<Info>& states, std::size_t skip, F infer) {
   for (;;) {
@@ -115,7 +115,7 @@ std::vector<Info> infer_states(Infer& i, std::vector<Info>& states, std::size_t 
   }
 }
 
-/// The infos of a body's results; in a run, in the scope that the operator was given.
+/// The infos of a body's results; at run time, in the scope that the operator was given.
 inline std::vector<Info> infer_body(const BodyRef& body, std::span<const Info> in,
                                     const Context* scope = nullptr) {
   std::vector<Info> out = scope != nullptr ? body->infer_in(*scope, in) : body->infer(in);

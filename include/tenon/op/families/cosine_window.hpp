@@ -9,10 +9,10 @@
 
 namespace tenon::TENON_ABI::op {
 
-/// output[n] = A0 - A1 cos(2 pi n / N) + A2 cos(4 pi n / N) for the `size` numbers n from 0 on, with N = size
-/// or, where `periodic` is 0, size - 1 (then the one number of size 1 is NaN, as the formula says). Computed
-/// in double, rounded to float unless the type of number `output_datatype` is double, and converted to that
-/// type as Cast would.
+/// output[n] = A0 - A1 cos(2 pi n / N) + A2 cos(4 pi n / N) for n from 0 to `size` - 1, with N = size or, if
+/// `periodic` is 0, size - 1 (then the only number of size 1 is NaN, by the formula). Computed in double,
+/// rounded to float unless the type of number `output_datatype` is double, and converted to that type as Cast
+/// would.
 template <Str Name, double A0, double A1, double A2>
 struct CosineWindow {
   int64_t output_datatype = 1;

@@ -1,4 +1,4 @@
-// CumSum and CumProd differ in their names, versions and kernels alone.
+// CumSum and CumProd differ only in their names, versions and kernels.
 #pragma once
 
 #include "tenon/kernels/reduce/cumulate.hpp"

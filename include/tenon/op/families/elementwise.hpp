@@ -1,4 +1,4 @@
-// Elementwise operators of several operands share shape rules and the way to the kernels.
+// Elementwise operators of several operands share shape rules and kernel calls.
 #pragma once
 
 #include "tenon/base/scratch.hpp"
@@ -8,7 +8,7 @@
 
 namespace tenon::TENON_ABI::op {
 
-/// A propagated element as a type holds it: int32 wraps, bool is whether it differs from 0.
+/// A propagated element as a type represents it: int32 wraps, bool is whether it differs from 0.
 constexpr Dim held(DType dtype, Dim d) {
   switch (dtype) {
     case DType::int64: return d;
@@ -18,8 +18,8 @@ constexpr Dim held(DType dtype, Dim d) {
   }
 }
 
-/// Propagates elements, where no input has more than one axis: combine(value) is an element of the result,
-/// value(k) the element of input k that belongs to it.
+/// Propagates elements, if no input has more than one axis: combine(value) is an element of the result,
+/// value(k) the corresponding element of input k.
 template <class F>
 constexpr void propagate_elements(Infer& i, F combine) {
   int64_t n = 1;

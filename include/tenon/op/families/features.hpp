@@ -60,7 +60,7 @@ class ModelList {
   std::vector<C> copy_;
 };
 
-/// The labels of a classifier's classes: strings, or integers, or, where it states neither, the classes'
+/// The labels of a classifier's classes: strings, or integers, or, if it states neither, the classes'
 /// numbers.
 struct ClassLabels {
   std::span<const std::string> strings;
@@ -68,7 +68,7 @@ struct ClassLabels {
 
   int64_t count() const { return static_cast<int64_t>(std::max(strings.size(), integers.size())); }
   DType dtype() const { return strings.empty() ? DType::int64 : DType::string; }
-  /// Fails where both kinds are stated.
+  /// Fails if both kinds are stated.
   bool expect_one_kind(Infer& i, std::string_view name) const {
     if (!strings.empty() && !integers.empty()) i.fail(name, "s are given both as strings and as integers");
     return !i.failed();

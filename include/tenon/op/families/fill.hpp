@@ -1,12 +1,12 @@
-// ConstantFill and GivenTensorFill share how they are told the result's extents.
+// ConstantFill and GivenTensorFill get the result's extents in the same ways.
 #pragma once
 
 #include "tenon/op/families/movement.hpp"
 
 namespace tenon::TENON_ABI::op {
 
-/// The extents that `shape` states. With input 0, the input's extents, or (with `as_shape`) its elements, and
-/// `extra` behind them.
+/// The extents that `shape` states. With input 0, the input's extents, or (with `as_shape`) its elements,
+/// followed by `extra`.
 constexpr void infer_filled(Infer& i, const Ints& shape, const Ints& extra, bool as_shape) {
   if (i.has(0) && !shape.empty()) return i.fail("shape beside an input");
   if (!i.has(0) && !extra.empty()) return i.fail("extra_shape without an input");

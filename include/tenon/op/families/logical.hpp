@@ -1,4 +1,4 @@
-// And, Or and Xor differ in their names, kernels and arithmetic on propagated elements alone.
+// And, Or and Xor differ only in their names, kernels and arithmetic on propagated elements.
 #pragma once
 
 #include "tenon/op/families/before_broadcasting.hpp"

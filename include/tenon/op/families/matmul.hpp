@@ -7,8 +7,8 @@
 
 namespace tenon::TENON_ABI::op {
 
-/// The extents of matmul(a, b): the last two axes are matrices, all before them broadcast; a vector is a
-/// row on the left, a column on the right, and leaves no axis. Unranked while a rank is not known.
+/// The extents of matmul(a, b): the last two axes are matrices, all before them broadcast; a vector is a row
+/// on the left, a column on the right, and leaves no axis. Unranked if a rank is unknown.
 constexpr Dims infer_matmul(Infer& i, const Dims& a, const Dims& b) {
   if (!a.ranked() || !b.ranked()) return {};
   if (a.rank() == 0 || b.rank() == 0) return i.fail("a scalar is no matrix: ", a, " and ", b), Dims{};
@@ -57,7 +57,7 @@ struct MatMulPlan {
     bool shared = x.size() > 1;
     for (int d = 0; d < plan.rank; ++d) shared &= plan.strides[1][d] == 0;
     if (shared && plan.dense(0)) {
-      // The matrices of the left side lie behind each other: one matrix of more rows.
+      // The left matrices are contiguous: one matrix of more rows.
       m *= plan.size;
       return;
     }

@@ -13,7 +13,7 @@ inline constexpr TypeVar all_tensors = every_type("T");
 /// T of Concat, Slice, Gather, …: the types of ONNX's IR 4.
 inline constexpr TypeVar all_tensors_ir4{"T", {{1, types::all}, {13, types::all_ir4}}};
 
-/// Strides of a dense row-major array, in elements. Where an extent is 0 they may wrap, and mean nothing.
+/// Strides of a dense row-major array, in elements. If an extent is 0, they may wrap and are meaningless.
 constexpr Extents dense_strides(std::span<const int64_t> extents) {
   Extents strides = Extents::filled(static_cast<int>(extents.size()), 1);
   uint64_t step = 1;
@@ -22,7 +22,7 @@ constexpr Extents dense_strides(std::span<const int64_t> extents) {
   return strides;
 }
 
-/// `compute` of the operators that only change extents: copies where the result has memory of its own.
+/// `compute` of the operators that only change extents: copies if the result has memory of its own.
 inline void copy_elements(AnyView x, AnyOut y) {
   if (x.size() != y.size())
     raise(ErrorCode::invalid_shape, {}, x.size(), " elements cannot become ", to_string(y.extents()));
@@ -66,7 +66,7 @@ inline void check_indices(std::string_view name, AnyView indices, int64_t extent
   });
 }
 
-/// The extents that the elements of a vector state; fails where one is negative.
+/// The extents that the elements of a vector state; fails if one is negative.
 constexpr Dims requested_extents(Infer& i, int input) {
   if (!i.expect_rank(input, 1)) return {};
   Dims d = i.of_rank(i.length(input));
@@ -77,7 +77,7 @@ constexpr Dims requested_extents(Infer& i, int input) {
   return d;
 }
 
-/// Whether input 0 propagates elements, under known extents of which none is 0.
+/// Whether input 0 propagates elements and has known extents, none of which is 0.
 constexpr bool propagates_array(const Infer& i) {
   const Dim count = i.dims(0).count();
   return i.propagates(0) && i.dims(0).known() && count.known() && !count.is(0);

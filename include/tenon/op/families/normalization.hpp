@@ -1,4 +1,4 @@
-// Normalisations share the rules for the extents of scales and biases, and the way to the kernels.
+// Normalisations share the rules for the extents of scales and biases, and kernel calls.
 #pragma once
 
 #include "tenon/base/scratch.hpp"
@@ -8,8 +8,8 @@
 
 namespace tenon::TENON_ABI::op {
 
-/// Refuses a scale or bias that does not stretch over x, or has more axes, be they of extent 1:
-/// unidirectional broadcasting puts axes in front of the second tensor only.
+/// Refuses a scale or bias that does not stretch over x, or has more axes, even of extent 1: unidirectional
+/// broadcasting prepends axes to the second tensor only.
 constexpr void expect_stretches(Infer& i, int input) {
   const Dims &x = i.dims(0), &s = i.dims(input);
   if (!i.has(input) || !s.ranked() || !x.ranked()) return;
@@ -44,7 +44,7 @@ const T* stretched(Scratch& scratch, TensorView<const T> v, std::span<const int6
   return wide;
 }
 
-/// v's elements where y is written before they are read: in v itself, or in a copy if y lies in its memory.
+/// v's elements, to be read after y is written: in v itself, or in a copy if y lies in its memory.
 template <class T>
 const T* apart(Scratch& scratch, TensorView<const T> v, TensorView<T> y) {
   if (v.data() != y.data() || v.empty()) return v.data();
@@ -56,14 +56,14 @@ void combine(TensorView<T> y, TensorView<const T> v, const T* elements) {
   kernels::binary<F>(y.data(), elements, y.data(), kernels::broadcast_plan(y.extents(), v.extents()));
 }
 
-/// The precision of the first stage, which stash_type states. Sums are at least that precise whatever it is.
+/// The precision of the first stage, which stash_type states. Sums are always at least that precise.
 constexpr bool expect_stash_type(Infer& i, int64_t stash_type) {
   return i.expect_type("stash_type", stash_type,
                        {dtype<float>, dtype<float16>, dtype<double>, dtype<bfloat16>});
 }
 
 /// The rule of a normalisation of X (N, C, ...), input 0, whose scale and bias, inputs 1 and 2, have one
-/// element for each of so many groups or channels.
+/// element for each of `parts` groups or channels.
 constexpr void infer_channel_normalization(Infer& i, Dim parts) {
   if (!i.expect_rank_at_least(0, 2) || !i.expect_rank(1, 1) || !i.expect_rank(2, 1)) return;
   for (int k = 1; k < 3; ++k)

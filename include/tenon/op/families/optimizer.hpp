@@ -1,7 +1,7 @@
-// The optimizers share operands, the shape rule, and the walk over the tensors that they optimize. Operands
-// behind the learning rate R and the update count T are groups of as many tensors as are optimized: their
-// values, their gradients, and one or two groups of states; results are the new values and states. Arithmetic
-// is in double.
+// The optimizers share operands, the shape rule, and the walk over the tensors that they optimize. The
+// operands after the learning rate R and the update count T are groups with an entry for each optimized
+// tensor: values, gradients, and one or two groups of states; results are the new values and states.
+// Arithmetic is in double.
 #pragma once
 
 #include "tenon/kernels/elementwise/step.hpp"
@@ -22,8 +22,8 @@ constexpr Spec optimizer_spec(std::string_view name) {
           .types = {{"T1", reals}, {"T2", types::int64}, {"T3", reals}}};
 }
 
-/// The rule of an optimizer that keeps `states` states of each tensor: gradients and states have the tensor's
-/// extents, results the extents and types of the operands that they replace.
+/// The rule of an optimizer that keeps `states` states for each tensor: gradients and states have the
+/// tensor's extents, results the extents and types of the operands that they replace.
 constexpr void infer_optimizer(Infer& i, int states) {
   const int each = 2 + states, given = i.inputs() - 2, n = given / each;
   if (given % each != 0) return i.fail("takes a multiple of ", each, " tensors behind R and T, not ", given);
@@ -44,8 +44,8 @@ constexpr void infer_optimizer(Infer& i, int states) {
   }
 }
 
-/// Calls f(x, g, states...) with the numbers at each element of each tensor. What f leaves in the tensor's
-/// number and the states are the results.
+/// Calls f(x, g, states...) with the numbers at each element of each tensor. The values that f leaves in x
+/// and the states are the results.
 template <int states, class F>
 void optimize(std::span<const AnyView> in, std::span<const AnyOut> out, F f) {
   constexpr std::size_t each = 2 + states;

@@ -1,5 +1,5 @@
-// QuantizeLinear and DequantizeLinear share the rule by which the extents of scales tell the elements of
-// each.
+// QuantizeLinear and DequantizeLinear share the rule by which the extents of scales determine the elements
+// that each applies to.
 #pragma once
 
 #include "tenon/kernels/quantize.hpp"
@@ -7,7 +7,7 @@
 
 namespace tenon::TENON_ABI::op {
 
-/// The results of QuantizeLinear by version, which DequantizeLinear takes too, besides int32.
+/// The result types of QuantizeLinear by version; DequantizeLinear accepts these and int32.
 inline constexpr TypeSet quantized_8 = types::int8 | types::uint8;
 inline constexpr TypeSet quantized_19 = quantized_8 | types::float8s;
 inline constexpr TypeSet quantized_21 = quantized_19 | types::int16 | types::uint16 | types::int4s;
@@ -21,7 +21,7 @@ constexpr void infer_quantization(Infer& i, int64_t axis, int64_t block_size) {
   i.out(0, x);
   if (!i.expect_at_least("block_size", block_size, 0)) return;
   if (!scale.count().is(1) || !zero.count().is(1)) i.unify(scale, zero, "extents of scale and zero point");
-  // Scales of unknown extents may be one.
+  // Scales of unknown extents may be a single one.
   if (i.failed() || !i.ranked(0, 1) || !scale.count().differs(1)) return;
   if (i.version() < 13) return i.fail("before version 13 there is one scale, not ", scale);
   if (x.rank() == 0) return i.fail("a scalar takes one scale, not ", scale);

@@ -1,4 +1,4 @@
-// ConvInteger and QLinearConv share the rule for zero points and the way to the kernel.
+// ConvInteger and QLinearConv share the rule for zero points and the kernel call.
 #pragma once
 
 #include "tenon/kernels/conv/quant_conv.hpp"

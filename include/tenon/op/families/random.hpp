@@ -1,7 +1,7 @@
 // The operators that draw random numbers share rules and the meaning of `seed`. A seed gives the same numbers
-// in every run, for any number of threads. A seed in (-1, 2^32) is cut to an integer, and gives the numbers
-// of ONNX's reference implementation where that has the operator. Without a seed, or with NaN, every run has
-// other numbers.
+// in every run, for any number of threads. A seed in (-1, 2^32) is truncated to an integer, and gives the
+// numbers of ONNX's reference implementation if that has the operator. Without a seed, or with NaN, every run
+// draws different numbers.
 #pragma once
 
 #include <bit>
@@ -29,7 +29,7 @@ constexpr void infer_random(Infer& i, int64_t dtype, std::span<const int64_t> sh
   i.out(0, d);
 }
 
-/// The reference's key for a seed; none where every run is to differ.
+/// The reference's key for a seed; none if every run is to differ.
 inline Opt<uint32_t> random_key(Opt<float> seed) {
   if (!seed || *seed != *seed) return {};
   return *seed > -1 && *seed < 0x1p32f ? static_cast<uint32_t>(static_cast<int64_t>(*seed))
@@ -37,7 +37,7 @@ inline Opt<uint32_t> random_key(Opt<float> seed) {
 }
 
 /// Calls f with the source that the kernels of random numbers draw from: a MersenneTwister if there is a
-/// seed, else the number of a stream that is new.
+/// seed, else the number of a new stream.
 template <class F>
 void with_random(Opt<float> seed, F f) {
   if (const Opt<uint32_t> key = random_key(seed)) f(kernels::MersenneTwister(*key));
@@ -66,7 +66,7 @@ constexpr Spec random_spec(std::string_view name) {
           .types = {{"T", {{1, types::floats}, {22, types::floats_bf16}}}},
           .deterministic = false};
 }
-/// The same for tensors like the input; T2 stands first, so that `compute` is typed by the output.
+/// The same for tensors like the input; T2 comes first, so that `compute` is typed by the output.
 constexpr Spec random_like_spec(std::string_view name) {
   return {.name = name,
           .since = {1, 22},

@@ -63,8 +63,7 @@ inline const ActivationName* find_activation(std::string_view name) {
 }  // namespace recurrent_detail
 
 /// The activations of both directions: `each` names for each, as the attribute or by default. Activations
-/// with an alpha or a beta draw it from the lists in their order, and have ONNX's default when these have run
-/// out.
+/// with an alpha or a beta take it from the lists in order, or ONNX's default once these are exhausted.
 template <int each>
 std::array<kernels::RnnFunction, 2 * each> rnn_functions(const std::vector<std::string>& names,
                                                          const std::vector<float>& alphas,
@@ -83,7 +82,7 @@ std::array<kernels::RnnFunction, 2 * each> rnn_functions(const std::vector<std::
   return functions;
 }
 
-/// The attributes that the three operators have in common, for their rule.
+/// The attributes that the three operators share, for their rule.
 struct RecurrentForm {
   int gates;        ///< of W and R
   int activations;  ///< of one direction
@@ -173,8 +172,8 @@ void fill_direction(kernels::RnnArgs<T>& a, const T* x, std::span<const int64_t>
   }
 }
 
-/// Calls run(d) for each direction: both at once, so that threads need not meet at each step, unless there
-/// are more of them and the batch is large enough to keep them busy.
+/// Calls run(d) for each direction: both in parallel, so that threads need not synchronise at each step,
+/// unless there are more threads and the batch is large enough to keep them busy.
 template <class F>
 void for_directions(int directions, int64_t batch, F run) {
   if (batch <= 4 || threads_at_hand() <= directions) {
@@ -186,14 +185,14 @@ void for_directions(int directions, int64_t batch, F run) {
   }
 }
 
-/// The operands and results that the three operators have in common.
+/// The operands and results that the three operators share.
 template <class T>
 struct RecurrentOperands {
   TensorView<const T> x, w, r, b;
   TensorView<const int32_t> sequence_lens;
   TensorView<const T> initial_h;
   TensorView<T> y, y_h;
-  const compute_t<T>* packed_w = nullptr;  ///< each direction's W^T as pack_b writes it, in the place of w
+  const compute_t<T>* packed_w = nullptr;  ///< each direction's W^T as pack_b writes it, in place of w
 };
 
 /// Calls cell(args, d) for each direction d; the callee adds to these kernels' arguments (`Args`, such as

@@ -1,4 +1,4 @@
-// The reductions share the choice of axes, the extents that are left, and the way to the kernels.
+// The reductions share the choice of axes, the extents of the result, and kernel calls.
 #pragma once
 
 #include <algorithm>
@@ -56,7 +56,7 @@ constexpr void infer_reduction(Infer& i, std::span<const int64_t> axes, bool kee
   }
 }
 
-/// The same for axes that input 1 states, where it is there.
+/// The same for axes that input 1 states, if present.
 template <class Fold = NoFold>
 constexpr void infer_reduction_of_input(Infer& i, bool keepdims, bool noop, Fold fold = {}) {
   const Dims& x = i.dims(0);
@@ -70,7 +70,7 @@ constexpr void infer_reduction_of_input(Infer& i, bool keepdims, bool noop, Fold
   i.out(0, i.of_rank(Dim(x.rank()) - count));
 }
 
-/// Means of the n 64-bit integers at x, truncated, whose sums do not fit 64 bits: sums of their upper and of
+/// Truncated means of the n 64-bit integers at x, whose sums do not fit 64 bits: sums of their upper and of
 /// their lower halves do.
 template <class T>
 void mean_by_halves(const T* x, int64_t n, T* y, const kernels::ReducePlan& plan) {
@@ -89,12 +89,12 @@ void mean_by_halves(const T* x, int64_t n, T* y, const kernels::ReducePlan& plan
   }
 }
 
-/// y = F of x over the axes of `mask`. The least of no bools is true.
+/// y = F of x over the axes of `mask`. The minimum of no bools is true.
 template <kernels::ReduceOp F, class T>
 void reduce(TensorView<const T> x, uint32_t mask, TensorView<T> y) {
   if (y.empty()) return;
   Extents extents(x.extents());
-  // Among the extents of an empty tensor may be some whose product overflows.
+  // The product of some extents of an empty tensor may overflow.
   for (int k = 0; k < x.rank(); ++k)
     if (x.empty() && (mask >> k & 1)) extents[k] = 0;
   const kernels::ReducePlan plan = kernels::reduce_plan(extents, mask);

@@ -1,4 +1,4 @@
-// Resize and Upsample share the places of new elements on the old axes, and the way to the kernels.
+// Resize and Upsample share the places of new elements on the old axes, and kernel calls.
 #pragma once
 
 #include <cmath>
@@ -40,7 +40,7 @@ struct ResizeRule {
   float extrapolation_value = 0;
 };
 
-/// An axis: its extents, out / in as it was asked for, and the part of it that tf_crop_and_resize takes.
+/// An axis: its extents, out / in as requested, and the part of it that tf_crop_and_resize takes.
 struct ResizeAxis {
   int64_t in = 1, out = 1;
   double scale = 1;
@@ -170,7 +170,7 @@ void interpolate(const T* x, T* y, std::span<const int64_t> in, std::span<const 
   const Extents before(in), after(out);
   const int rank = before.size();
   Scratch scratch;
-  // Axes that get shorter come first, and axes that get longer last, so that the arrays between stay small.
+  // Axes that get shorter come first, and axes that get longer last, so that intermediate arrays stay small.
   int order[max_rank], passes = 0, first = rank;
   kernels::ResampleAxis<C> plans[max_rank];
   for (int d = 0; d < rank; ++d)
@@ -184,7 +184,7 @@ void interpolate(const T* x, T* y, std::span<const int64_t> in, std::span<const 
     for (int64_t k = 0; k < axes[d].taps * after[d]; ++k) weights[k] = static_cast<C>(axes[d].weights[k]);
     plans[d] = {before[d], after[d], axes[d].taps, axes[d].index, weights};
   }
-  // Everything is done plane by plane, a plane being what lies behind the axes that stay the same.
+  // The work is done plane by plane: a plane has all axes after the leading ones that stay the same.
   const auto plane = static_cast<std::size_t>(first);
   const int64_t planes = extent_product(in.first(plane)), from = extent_product(in.subspan(plane)) * parts,
                 to = extent_product(out.subspan(plane)) * parts;
@@ -254,8 +254,7 @@ void resize(TensorView<const T> x, TensorView<T> y, const ResizeRule& rule, cons
   }
 }
 
-/// in * scale, rounded down; fails for a scale that is not a number above 0, and one
-/// below `least`.
+/// in * scale, rounded down; fails for a scale that is not a finite number above 0, or below `least`.
 inline Dim scaled_extent(Infer& i, Dim in, float scale, float least = 0) {
   if (!(scale > 0 && scale >= least && scale < HUGE_VALF)) {
     i.fail("a scale is ", least >= 1 ? "below 1" : "not above 0", ", or no number");
@@ -294,7 +293,7 @@ constexpr bool check_resize_mode(Infer& i, const Str& mode, std::initializer_lis
     return i.fail_type("strings have no '", mode, "'"), false;
   return true;
 }
-/// Where the elements of the result come from, if no mode of coordinates asks for others.
+/// Where the elements of the result come from, if no coordinate mode needs others.
 constexpr Elements resized_elements(const Str& mode) {
   return mode == "nearest" ? Elements::choice : Elements::any;
 }

@@ -29,8 +29,8 @@ constexpr kernels::ScatterOp scatter_op(const Str& reduction) {
                               : min;
 }
 
-/// Error{out_of_range} unless the coordinates in each row of indices (…, depth) lie within `extents`, from
-/// the end where below 0. `first` is the number of the first of these axes.
+/// Error{out_of_range} unless the coordinates in each row of indices (…, depth) lie within `extents`, counted
+/// from the end if negative. `first` is the number of the first of these axes.
 inline void check_coordinates(std::string_view name, TensorView<const int64_t> indices,
                               std::span<const int64_t> extents, int first = 0) {
   const auto depth = static_cast<std::size_t>(indices.extent(-1));

@@ -9,7 +9,7 @@
 
 namespace tenon::TENON_ABI::op {
 
-/// Scores that a model has computed, in place where results are of this type, else in scratch.
+/// Memory for a model's scores: the result's if it is of this type, else scratch.
 template <class C>
 C* score_memory(Scratch& scratch, TensorView<float> z, int64_t n) {
   if constexpr (std::is_same_v<C, float>)
@@ -22,7 +22,7 @@ void store_scores(const C* scores, TensorView<float> z) {
     for (int64_t k = 0; k < z.size(); ++k) z[k] = static_cast<float>(scores[k]);
 }
 
-/// The numbers of linear functions, for features of type T.
+/// The parameters of linear functions, for features of type T.
 template <class T>
 struct LinearModel {
   ModelList<model_t<T>> coefficients, intercepts;
@@ -53,7 +53,7 @@ void linear_scores(const C* x, int64_t rows, int64_t n, const C* w, int64_t mode
 
 // --- transforms of scores ---
 
-/// What becomes of a row of scores, under the numbers by which TreeEnsemble names them.
+/// The transforms of a row of scores, under TreeEnsemble's numbers for them.
 enum class PostTransform : uint8_t { none, softmax, logistic, softmax_zero, probit };
 
 constexpr bool expect_post_transform(Infer& i, const Str& name) {

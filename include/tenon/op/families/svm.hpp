@@ -12,7 +12,7 @@ inline bool expect_svm_kernel(Infer& i, const Str& type, const std::vector<float
   return params.empty() || i.expect_entries("kernel_params", params.size(), 3);
 }
 
-/// The numbers of a support vector machine, for features of type T.
+/// The parameters of a support vector machine, for features of type T.
 template <class T>
 struct SvmModel {
   ModelList<model_t<T>> coefficients, vectors;

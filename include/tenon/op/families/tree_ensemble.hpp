@@ -1,5 +1,5 @@
 // TreeEnsemble, TreeEnsembleClassifier and TreeEnsembleRegressor share trees, their layout for the kernel,
-// and the way votes become scores.
+// and how votes become scores.
 #pragma once
 
 #include <algorithm>
@@ -12,10 +12,10 @@
 
 namespace tenon::TENON_ABI::op {
 
-/// How the leaves of all trees make a score, under the numbers by which TreeEnsemble names it.
+/// How the leaves of all trees make a score, under TreeEnsemble's numbers.
 enum class TreeAggregate : uint8_t { average, sum, min, max };
 
-/// Trees laid out for the kernel, with what becomes of their votes.
+/// Trees laid out for the kernel, and how their votes become scores.
 template <class C>
 struct TreeModel {
   kernels::TreeTable<C> table;
@@ -26,10 +26,10 @@ struct TreeModel {
   int64_t only_target = -1;       ///< the target of all votes, if they share one
   bool negative_weights = false;  ///< whether a vote has a weight below 0
 
-  /// Scores of all rows, before the transform: finish(first, count, scores) gets the scores (count,
-  /// targets) of the rows from `first` on. A target without a vote has the score 0, or where the least
-  /// (greatest) vote counts the greatest (least) number of type R. Error{out_of_range} where rows have fewer
-  /// features than nodes ask for.
+  /// Scores of all rows, before the transform: finish(first, count, scores) gets the scores (count, targets)
+  /// of the rows from `first` on. A target without a vote has the score 0, or, if the least (greatest) vote
+  /// counts, the greatest (least) number of type R. Error{out_of_range} if rows have fewer features than
+  /// nodes ask for.
   template <class R, class T, class F>
   void score(std::string_view name, TensorView<const T> x, const F& finish) const {
     using Join = kernels::TreeJoin;
@@ -98,7 +98,7 @@ struct NumberList {
   const TensorAttribute& tensor;
 
   AnyView view() const { return tensor ? tensor.value.tensor().view() : list_view(floats); }
-  /// Fails where the list is stated in both ways, or the tensor is no list of floats.
+  /// Fails if the list is stated in both ways, or the tensor is not a list of floats.
   bool expect_valid(Infer& i, std::string_view name) const {
     if (tensor) {
       const AnyView v = view();
@@ -244,8 +244,8 @@ struct NumberedTrees {
           raise(ErrorCode::invalid_model, Op::spec.name, "node ", key(order_[k]).second, " of tree ",
                 key(order_[k]).first, " is stated twice");
     }
-    /// -1 where there is no such node. Numbers mostly follow one another, in the order of a tree's nodes, and
-    /// so the place of one, `near`, tells the place of another.
+    /// -1 if there is no such node. Numbers are mostly consecutive, in the order of a tree's nodes, so the
+    /// place of one, `near`, gives the place of another.
     int64_t find(int64_t tree, int64_t node, std::size_t near) const {
       const std::pair<int64_t, int64_t> wanted(tree, node);
       if (near < order_.size()) {
@@ -257,7 +257,7 @@ struct NumberedTrees {
                                        [&](int64_t at, const auto& w) { return key(at) < w; });
       return it != order_.end() && key(*it) == wanted ? *it : -1;
     }
-    /// The node of each tree that is stated first.
+    /// The first stated node of each tree.
     std::vector<int64_t> roots() const {
       std::vector<int64_t> r;
       for (std::size_t k = 0; k < order_.size(); ++k)

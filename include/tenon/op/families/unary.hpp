@@ -1,4 +1,4 @@
-// The elementwise operators of one operand share types, the shape rule, and the way to the kernels.
+// The elementwise operators of one operand share types, the shape rule, and kernel calls.
 #pragma once
 
 #include "tenon/op/families/elementwise.hpp"

@@ -1,5 +1,5 @@
-// Narrow floats for kernels that take only float: copies in scratch, converted on the way in and on the way
-// out; and operands of a type of their own.
+// Narrow floats for kernels that take only float: copies in scratch, converted on input and on output; and
+// operands of a type of their own.
 #pragma once
 
 #include "tenon/base/convert.hpp"
@@ -28,14 +28,14 @@ inline constexpr int parts_of = std::is_same_v<T, bfloat16>  ? 1
                                 : std::is_same_v<T, float16> ? 2
                                                              : 0;
 
-/// The place to which a kernel writes n results, for narrow() to bring them to y: y itself, or scratch.
+/// Where a kernel writes n results, from which narrow() brings them to y: y itself, or scratch.
 template <class T>
 compute_t<T>* wide_result(Scratch& scratch, T* y, int64_t n) {
   if constexpr (std::is_same_v<T, compute_t<T>>) return y;
   else return scratch.take<float>(n);
 }
 
-/// Brings the n results at `wide` to y, rounded; does nothing where they are at y already.
+/// Brings the n results at `wide` to y, rounded; does nothing if they are already at y.
 template <class T>
 void narrow(const compute_t<T>* wide, T* y, int64_t n) {
   if constexpr (!std::is_same_v<T, compute_t<T>>) kernels::convert_half(wide, y, n);

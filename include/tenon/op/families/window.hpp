@@ -1,4 +1,5 @@
-// Conv, the pools and their kin share windows that slide along the spatial axes of (N, C, spatial...).
+// Conv, the pools and similar operators share windows that slide along the spatial axes of (N, C,
+// spatial...).
 #pragma once
 
 #include "tenon/op/framework/call.hpp"
@@ -32,14 +33,14 @@ struct WindowAttributes {
     const auto at = static_cast<std::size_t>(k);
     return not_set() && !pads.empty() ? Padding{pads[at], pads[pads.size() / 2 + at]} : Padding{};
   }
-  /// The two sides of padding that auto_pad asks for.
+  /// The two sides of padding that auto_pad requests.
   constexpr Padding split(int64_t total) const {
     const int64_t less = total / 2, more = total - less;
     return auto_pad == "SAME_UPPER" ? Padding{less, more} : Padding{more, less};
   }
 
   struct Along {
-    int64_t out = 0;  ///< positions of the window; none, or a negative number, where it does not fit
+    int64_t out = 0;  ///< positions of the window; none, or a negative number, if it does not fit
     Padding padding;
   };
   /// How the window slides along axis k.
@@ -53,7 +54,7 @@ struct WindowAttributes {
     const bool ceil = ceil_mode && not_set();  // with auto_pad, ONNX's extents are the same in both modes
     const int64_t room = in + p.begin + p.end - covered + (ceil ? s - 1 : 0);
     int64_t out = (room >= 0 ? room / s : -((s - 1 - room) / s)) + 1;
-    // No window starts in the padding behind the axis.
+    // No window starts in the padding after the axis.
     if (ceil) out = std::min(out, (in + p.begin + s - 1) / s);
     return {out, p};
   }
@@ -102,7 +103,7 @@ constexpr void infer_window(Infer& i, const WindowAttributes& w, const Dims& x, 
     if (Dim(WindowAttributes::limit).below(in)) return i.fail("extent ", in, " is too large");
     if (in.known() && (extent.known() || w.same())) {
       const int64_t out = w.along(k, in.value(), extent.known() ? extent.value() : 1).out;
-      // Without cells, padding alone is nothing to look at.
+      // Padding alone, without cells, holds no window.
       if (out < 0 || (out == 0) != in.is(0))
         return i.fail("a window of ", kernel, " does not fit into ", x, " along axis ", k + 2);
       y.push_back(out);
@@ -132,7 +133,7 @@ constexpr Dims infer_pool(Infer& i, const WindowAttributes& w) {
 struct Convolved {
   Dims x, w, kernel;
 };
-/// False when nothing is known, or something is wrong.
+/// False when nothing is known, or a check fails.
 constexpr bool infer_convolved(Infer& i, const WindowAttributes& window, int64_t group, Convolved& c) {
   if (!i.expect_at_least("group", group, 1)) return false;
   if (!c.x.ranked() && !c.w.ranked() && window.kernel_shape.empty()) return false;

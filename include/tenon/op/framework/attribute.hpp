@@ -1,5 +1,5 @@
-// Attributes whose types only run time knows. A loader or a custom front end fills an operator's members with
-// them.
+// Attributes whose types are known only at run time. A loader or a custom front end fills an operator's
+// members with them.
 #pragma once
 
 #include <variant>
@@ -35,7 +35,7 @@ constexpr std::string_view name_of(AttributeType t) {
   return names[static_cast<int>(t)];
 }
 
-/// A tensor and a sparse tensor as the types of members, so that the two kinds of attribute stay apart.
+/// A tensor and a sparse tensor as member types, so that the two kinds of attribute are distinct.
 struct TensorAttribute {
   Value value;
   explicit operator bool() const { return static_cast<bool>(value); }
@@ -218,8 +218,8 @@ std::vector<AttributeInfo> attributes_of(const Op& op) {
   return list;
 }
 
-/// Sets an attribute by name, or adds it to `inputs` where it is an input today. Error{invalid_model} when
-/// the version has none of this name and type.
+/// Sets an attribute by name, or adds it to `inputs` if it is an input today. Error{invalid_model} when the
+/// version has none of this name and type.
 template <class Op>
 void set_attribute(Op& op, int version, std::string_view name, AttributeValue&& value,
                    std::vector<AttributeInput>& inputs) {

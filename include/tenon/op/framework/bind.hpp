@@ -2,7 +2,7 @@
 //
 // `compute` takes the inputs in the order of the specification, then the outputs, each as a view:
 //   TensorView<const T> / TensorView<T>   T is the operand's element type (a type variable, or its own)
-//   AnyView / AnyOut                      the element type is a matter of run time
+//   AnyView / AnyOut                      the element type is known only at run time
 //   const Value&                          the operand may be other than a tensor (sequence, optional, map, …)
 //   std::span<const …>                    the members of a variadic operand, in any of these forms (Value: of
 //                                         pointers)
@@ -26,7 +26,8 @@ namespace detail {
 
 enum class Form { none, planned, fresh };
 
-/// Whether `compute` can be called, behind C (a Context or nothing): with outputs, or for results.
+/// Whether `compute` can be called, with leading arguments C (a Context or nothing): with outputs, or for
+/// results.
 template <class Op, class B, class Ins, class Outs, class... C>
 struct Callable;
 template <class Op, class B, int... I, int... O, class... C>
@@ -142,13 +143,13 @@ constexpr void check_result_types(const Spec& spec, std::span<const Info> out, I
   }
 }
 
-/// Whether a row of attributes is of a member of Op that is an integer.
+/// Whether a row of attributes has a member of Op that is an integer.
 template <class Op, class Row>
 inline constexpr bool is_integer_row = requires(const Op& op, const Row& row) {
   { op.*row.member } -> std::same_as<const int64_t&>;
 };
 
-/// Refuses flags that are neither 0 nor 1. ONNX's inference looks at few of them.
+/// Refuses flags that are neither 0 nor 1. ONNX's inference checks few of them.
 template <class Op>
 constexpr void expect_flags(const Op& op, Infer& i) {
   attributes_of_class<Op>().each([&](const auto& a) {

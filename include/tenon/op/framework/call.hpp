@@ -89,8 +89,8 @@ void compute_typed(const Op& op, std::integer_sequence<int, I...>, std::integer_
   raise(ErrorCode::invalid_shape, spec.name, "input ", spec.input(input).name, " is missing");
 }
 
-/// The results of a typed call in memory of their own. Where the compiler has applied the rule to all that
-/// there is to know, the run does not apply it again.
+/// The results of a typed call, in memory of their own. If the compiler has applied the rule with everything
+/// known, the run does not apply it again.
 template <class Op, class T, int Count, class... A, std::size_t... R>
 auto allocate_typed([[maybe_unused]] const Op& op, std::index_sequence<R...>, const A&... a) {
   if constexpr (T::settled) {
@@ -154,10 +154,10 @@ auto call(const Op& op, const A&... a) {
 }  // namespace detail
 
 /// The body of every operator's `operator()`: infers, allocates, computes. Operands are tensors, views,
-/// expressions, numbers (rank 0), `none`, `constant<…>`, or Values; with a Value among them, or where only
-/// run time knows the results' element types, the results are Values. Several results come as a tuple; Count
-/// asks for more than the operator's obligatory ones. Error{invalid_shape, invalid_type, …} where ONNX
-/// forbids the operands.
+/// expressions, numbers (rank 0), `none`, `constant<…>`, or Values; with a Value among them, or if the
+/// results' element types are known only at run time, the results are Values. Several results come as a
+/// tuple; Count requests more than the operator's obligatory ones. Error{invalid_shape, invalid_type, …} if
+/// ONNX forbids the operands.
 template <int Count = 0, Operator Op, class... A>
 auto call(const Op& op, const A&... a) {
   return detail::call<Count, Op, RunTimeAttributes<Op>, clean<A>...>(op, a...);

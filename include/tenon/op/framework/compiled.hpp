@@ -1,5 +1,5 @@
-// Calls of operators by name, on memory whose element types and extents are part of the text: what `tenon
-// compile` writes.
+// Calls of operators by name, on memory whose element types and extents are part of the source text: the
+// calls that `tenon compile` writes.
 #pragma once
 
 #include <array>
@@ -41,7 +41,7 @@ std::tuple<V...> operands(V... v) {
   return {v...};
 }
 
-/// The value of an attribute: set("group", int64_t{2}). That of a list is a span of constants.
+/// The value of an attribute: set("group", int64_t{2}). A list's value is a span of constants.
 template <class V>
 struct Setting {
   std::string_view name;
@@ -79,7 +79,7 @@ constexpr bool assign(M& member, const V& value) {
   }
 }
 
-// Outside of constant expressions, so that an attribute that does not fit ends the compilation.
+// Not constexpr, so that an attribute that does not fit ends the compilation.
 inline void no_such_attribute() {}
 
 template <class Op, class V>
@@ -152,8 +152,8 @@ void call(const Op& op, const In& in, const Out& out, std::integer_sequence<int,
 
 }  // namespace compiled_detail
 
-/// An operator as a version states it: make(Conv{}, 11, set("group", int64_t{2})). Constant, or no such
-/// attribute.
+/// An operator as a version states it: make(Conv{}, 11, set("group", int64_t{2})). A constant expression
+/// unless there is no such attribute.
 template <class Op, class... V>
 constexpr Op make(Op op, int version, const Setting<V>&... settings) {
   attributes_of_class<Op>().each([&]<class Row>(const Row& row) {

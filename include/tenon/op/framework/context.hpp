@@ -1,4 +1,4 @@
-// Services for a running operator: memory for results of unknown extents, and the running of graphs.
+// Services for a running operator: memory for results of unknown extents, and running graphs.
 #pragma once
 
 #include "tenon/op/framework/infer.hpp"
@@ -40,7 +40,7 @@ class Body {
   virtual ~Body() = default;
   virtual int inputs() const = 0;
   virtual int outputs() const = 0;
-  /// The extents that the body declares for an input, of unknown rank where it declares none.
+  /// The extents that the body declares for an input, of unknown rank if it declares none.
   virtual Dims declared_dims(int /*input*/) const { return {}; }
   /// The outputs' types and extents for the inputs' types and extents. Error when the body forbids the
   /// inputs.
@@ -51,7 +51,7 @@ class Body {
   }
   /// Runs the graph; `scope` is the context that the operator was given. One value for each output.
   virtual std::vector<Value> run(Context& scope, std::span<const Value> inputs) const = 0;
-  /// The body itself if it can capture values of the graph around, else null.
+  /// The body itself if it can capture values of the enclosing graph, else null.
   virtual const CapturingBody* capturing() const { return nullptr; }
 };
 

@@ -1,4 +1,4 @@
-// One use of an operator on operands that run time knows: infers, allocates, runs.
+// One use of an operator on operands known only at run time: infers, allocates, runs.
 #pragma once
 
 #include "tenon/op/framework/operand.hpp"
@@ -20,8 +20,9 @@ inline void check_result(const Spec& spec, std::size_t o, const Info& said, cons
           v.is_tensor() ? " " + to_string(v.tensor().extents()) : std::string(), ", not what its rule said");
 }
 
-/// One use of an operator on operands that run time knows: infers, allocates, runs. `op` is an AnyOperator,
-/// or has its members. Null or empty values are operands left out; results that `compute` left out are empty.
+/// One use of an operator on operands known only at run time: infers, allocates, runs. `op` is an
+/// AnyOperator, or has its members. Null or empty values are operands left out; results that `compute` left
+/// out are empty.
 template <class Any>
 std::vector<Value> evaluate(const Any& op, Context& context, std::span<const Value* const> in,
                             std::size_t count) {

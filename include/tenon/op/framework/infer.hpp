@@ -1,5 +1,5 @@
 // The one shape rule: the operands that an operator's `infer` reads and the results that it writes. The
-// compiler (typed calls), shape inference, the memory plan and the check before a run all go through it.
+// compiler (typed calls), shape inference, the memory plan and the check before a run all use it.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace tenon::TENON_ABI::op {
 
-/// Text of bounded length that the compiler can build, and the code of the Error that it becomes.
+/// Text of bounded length that can be built at compile time, and the code of the Error that it becomes.
 struct Message {
   enum class Scope : uint8_t { all, runs, files };
 
@@ -70,7 +70,7 @@ struct Message {
 /// them from operands to results is ONNX's data propagation.
 class PropagatedData {
  public:
-  bool undefined = false;  ///< an element is unknown because arithmetic on known ones leaves a Dim's range
+  bool undefined = false;  ///< an element is unknown because arithmetic on known ones exceeds a Dim's range
 
   constexpr PropagatedData() = default;
   constexpr PropagatedData(std::initializer_list<Dim> list) : known_(true) {
@@ -96,8 +96,8 @@ class PropagatedData {
   constexpr bool operator==(const PropagatedData&) const = default;
 
  private:
-  InlineVector<Dim, 8> few_{};  // a shape of most tensors; every value of a graph has room for it
-  std::vector<Dim> many_{};     // all of them, when they are more
+  InlineVector<Dim, 8> few_{};  // the shape of most tensors fits; every value of a graph reserves this
+  std::vector<Dim> many_{};     // all of them, if there are more
   bool known_ = false;
 };
 
@@ -133,7 +133,7 @@ class Infer {
   constexpr int version() const { return version_; }
   constexpr int inputs() const { return static_cast<int>(inputs_.size()); }
   constexpr int outputs() const { return static_cast<int>(outputs_.size()); }
-  /// Whether an operand is there (optional ones may be left out).
+  /// Whether an operand is present (optional ones may be left out).
   constexpr bool has(int input) const { return in(input).present(); }
   constexpr const Info& in(int input) const {
     return input < inputs() ? inputs_[static_cast<std::size_t>(input)] : none_;
@@ -192,8 +192,8 @@ class Infer {
       default: return {};
     }
   }
-  /// The elements as numbers; false when one of them is not known. Fails for more elements than Ints'
-  /// capacity and for an element that is too small a number for a Dim.
+  /// The elements as numbers; false when one of them is unknown. Fails for more elements than Ints' capacity
+  /// and for an element that is too small for a Dim.
   constexpr bool ints(int input, Ints& result) {
     result.clear();
     if (!has_elements(input)) return false;
@@ -230,11 +230,11 @@ class Infer {
     message_.code_ = ErrorCode::invalid_type;
   }
   constexpr bool failed() const { return !message_.empty() && !message_.of_runs(); }
-  /// Makes checks that the specification demands and ONNX's inference leaves out: what fails in `check`
-  /// refuses nodes that are to run, while the rule goes on and inference of a file has its results.
+  /// Makes checks that the specification demands and ONNX's inference omits. A failure in `check` refuses
+  /// nodes that are to run, but the rule continues, and inference of a file gets its results.
   constexpr void for_runs(const auto& check) { within(Message::Scope::runs, check); }
-  /// Makes checks of ONNX's inference that the specification does not demand: what fails in `check` is
-  /// refused where types and extents of a file are asked for, while the rule goes on and nodes run.
+  /// Makes checks of ONNX's inference that the specification does not demand. A failure in `check` is an
+  /// error where types and extents of a file are requested, but the rule continues, and nodes run.
   constexpr void for_files(const auto& check) { within(Message::Scope::files, check); }
   constexpr const Message& message() const { return message_; }
 
@@ -313,8 +313,8 @@ class Infer {
     if (d == DType::undefined) fail("attribute '", attribute, "' is ", number, ", which is no type");
     return d;
   }
-  /// The axis in [0, rank), counted from behind where negative (at versions before 11
-  /// too, which do not speak of it); fails outside [-rank, rank).
+  /// The axis in [0, rank), counted from the end if negative (also at versions before 11, which do not
+  /// mention it); fails outside [-rank, rank).
   constexpr int axis(int64_t axis, int rank) {
     if (axis < -rank || axis >= rank) {
       fail("axis ", axis, " outside of [", -rank, ", ", rank - 1, "]");
@@ -330,7 +330,7 @@ class Infer {
     seen |= 1u << a;
     return a;
   }
-  /// The axes as one bit each; fails when one is out of range or named twice.
+  /// A bit for each of the axes; fails when one is out of range or named twice.
   constexpr uint32_t axes(std::span<const int64_t> list, int rank) {
     uint32_t mask = 0;
     for (int64_t a : list) axis(a, rank, mask);

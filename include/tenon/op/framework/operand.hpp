@@ -144,7 +144,7 @@ inline Value to_value(AnyView v) {
 template <class A>
 using clean = std::remove_cvref_t<A>;
 
-/// The bits of the element types of typed operands; all when one is erased, or there is none.
+/// The bits of the element types of typed operands; all bits if one is erased or there is none.
 template <class... A>
 consteval uint32_t filter_of() {
   uint32_t mask = sizeof...(A) == 0 ? ~uint32_t{0} : 0;

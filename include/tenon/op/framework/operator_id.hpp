@@ -1,14 +1,14 @@
-// Which operator struct an object is of, for callers that know no type.
+// Which operator struct an object is of, for callers that do not know its type.
 #pragma once
 
 #include "tenon/op/framework/spec.hpp"
 
 namespace tenon::TENON_ABI::detail {
 
-/// Tells the operator struct of a Spec from others. A domain, a name and a version do not: a program may have
-/// a struct of its own for them. Addresses do not either: two libraries of a process may have a constant each
-/// for one struct. So structs are compared by their C++ name, except those of unnamed namespaces, whose name
-/// another unit may have for a struct of its own.
+/// Distinguishes the operator struct of a Spec from others. A domain, a name and a version do not: a program
+/// may have a struct of its own for them. Addresses do not either: two libraries of a process may each have a
+/// constant for one struct. So structs are compared by their C++ name, except structs in unnamed namespaces,
+/// because another unit may use the same name for a different struct.
 struct OperatorId {
   std::string_view text;  ///< a function's name with the struct's in it
   const char* mark;       ///< an address that no other struct has in this library
@@ -18,13 +18,13 @@ struct OperatorId {
   }
 };
 
-// The Spec stands for the struct, so that structs which inherit it are one.
+// The Spec identifies the struct, so structs that inherit it count as one.
 template <const op::Spec& spec>
 constexpr std::string_view operator_text() {
   return __PRETTY_FUNCTION__;
 }
-// No constant: the linker folds equal ones (--icf=all). Hidden, since each library has its own, and a dynamic
-// symbol costs more than its byte.
+// Not a constant, because the linker folds equal ones (--icf=all). Hidden, because each library has its own,
+// and a dynamic symbol costs more than its byte.
 template <const op::Spec& spec>
 [[gnu::visibility("hidden")]] inline char operator_mark = 0;
 template <const op::Spec& spec>

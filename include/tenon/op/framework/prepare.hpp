@@ -1,4 +1,4 @@
-// Operators whose work on their attributes alone (trees laid out, tables of keys) is done.
+// Operators whose work on attributes alone (laying out trees, building tables of keys) is already done.
 #pragma once
 
 #include "tenon/op/framework/registry.hpp"

@@ -1,5 +1,5 @@
-// Operators whose types only run time knows. OperatorClass describes one operator struct, AnyOperator holds
-// an object of it, Registry lists the operators that a loader may name.
+// Operators whose types are known only at run time. OperatorClass describes one operator struct, AnyOperator
+// holds an object of it, Registry lists the operators that a loader may name.
 #pragma once
 
 #include <deque>
@@ -23,7 +23,7 @@ constexpr auto prepare_function() -> AnyOperator (*)(const std::shared_ptr<const
 }  // namespace op
 
 namespace detail {
-/// An object that its handles share without knowing its type. The kind of handle is one for all types:
+/// An object that its handles share without knowing its type. All types use the same kind of handle, because
 /// std::make_shared compiles a dozen classes for each.
 template <class T>
 std::shared_ptr<void> shared_object(T object) {
@@ -59,24 +59,24 @@ struct OperatorClass {
                        std::span<op::Info> out);
   void (*run)(const void* object, op::Context& context, std::span<const Value* const> in,
               std::span<Value* const> out);
-  /// Adds newest nodes that mean the same as an old form and returns their result, -1 when there are none.
-  /// Null for newest forms, and for old ones that run as they are.
+  /// Adds nodes of newest form that are equivalent to an old form and returns their result, or -1 if there
+  /// are none. Null for newest forms, and for old ones that run as they are.
   int32_t (*renew)(const void* object, Lowering& to);
-  /// Adds the nodes of the operator's function and returns their results, none when only the run knows them.
-  /// Null for operators that no function defines.
+  /// Adds the nodes of the operator's function and returns their results, none if they are known only at run
+  /// time. Null for operators that no function defines.
   std::vector<int32_t> (*lower)(const void* object, Lowering& to);
   bool is_function;  ///< there is no `compute`: `run` runs the nodes of `lower`
-  /// The same operator for an X of a type, with tables made of its attributes. Null for operators that make
-  /// none.
+  /// The same operator for an X of a given type, with tables built from its attributes. Null for operators
+  /// that build none.
   AnyOperator (*prepare)(const std::shared_ptr<const void>& object, DType x);
-  /// Where the elements of the first output come from, by the attributes. Null where these do not matter.
+  /// Where the elements of the first output come from, given the attributes. Null if these do not matter.
   op::Elements (*elements)(const void* object);
 
-  /// Whether both are of one operator struct, also where libraries have an OperatorClass each.
+  /// Whether both are of one operator struct, even if libraries each have an OperatorClass for it.
   bool same_operator(const OperatorClass& other) const { return *id == *other.id; }
 };
 
-/// Filter has a bit for each element type that `run` can meet; `compute` is compiled for no other.
+/// Filter has a bit for each element type that `run` can meet; `compute` is compiled for no others.
 template <class Op, uint32_t Filter = ~uint32_t{0}>
 [[gnu::visibility("hidden")]] inline constexpr OperatorClass operator_class{
     .spec = &Op::spec,
@@ -141,7 +141,7 @@ class AnyOperator {
   op::Message infer(std::span<const op::Info> in, std::span<op::Info> out) const {
     return class_->infer(object_.get(), version_, in, out);
   }
-  /// What runs the operator, for as long as a copy of it lives, on results that may be written.
+  /// Runs the operator on writable results. Valid as long as a copy of the operator exists.
   struct Call {
     decltype(OperatorClass::run) run;
     const void* object;
@@ -195,8 +195,9 @@ class AnyOperator {
   /// Inputs of the newest form that are attributes at this version.
   std::span<const op::AttributeInput> attribute_inputs() const { return inputs_; }
   /// Appends the inputs of the newest form that are attributes at this version to the operands `in`:
-  /// f(number, value, element type) makes one and returns its Info. The type is undefined when only the
-  /// run knows it. The message holds the error when an operand is given that is no input at this version.
+  /// f(number, value, element type) makes one and returns its Info. The type is undefined when it is known
+  /// only at run time. The message holds the error when an operand is given that is not an input at this
+  /// version.
   template <class F>
   op::Message add_attribute_inputs(std::vector<op::Info>& in, F f) const {
     if (const op::Message m = check_inputs(in); !m.empty()) return m;
@@ -216,13 +217,13 @@ class AnyOperator {
 
   bool lowers() const { return class_->lower != nullptr; }
   std::vector<int32_t> lower(Lowering& to) const { return class_->lower(object_.get(), to); }
-  /// Whether the function is all that there is to run.
+  /// Whether there is nothing to run but the function.
   bool is_function() const { return class_->is_function; }
 
   bool prepares() const { return class_->prepare != nullptr; }
-  /// The operator with its work on its attributes done, for a first operand of an element type.
+  /// The operator with its work on attributes done, for a first operand of element type `x`.
   AnyOperator prepared(DType x) const { return class_->prepare(object_, x); }
-  /// The same operator, which messages call by the name and version of `old`, whose place it takes.
+  /// The same operator in place of `old`, by whose name and version messages call it.
   AnyOperator in_place_of(const AnyOperator& old) const {
     AnyOperator op = *this;
     op.stated_ = old.class_->spec;
@@ -235,7 +236,7 @@ class AnyOperator {
   }
 
  private:
-  // The error when an operand is given that is no input at this version; empty when there is none.
+  // The error when an operand is given that is not an input at this version; empty when there is none.
   op::Message check_inputs(std::span<const op::Info> given) const {
     op::Message m;
     for (std::size_t k = 0; k < given.size() && static_cast<int>(k) < spec().inputs.size(); ++k) {
@@ -245,8 +246,8 @@ class AnyOperator {
     }
     return m;
   }
-  // The element type of input number `input`: its own, or the element type of the operands of its type
-  // variable; undefined when none of them is known.
+  // The element type of input number `input`: its own, or the element type of operands with its type
+  // variable; undefined when none of these is known.
   DType element_of_input(int input, std::span<const op::Info> given) const {
     const op::Param& p = spec().input(input);
     if (spec().variable(p.type) < 0) return spec().permits(p).single().element;
@@ -268,8 +269,8 @@ class AnyOperator {
   std::vector<op::AttributeInput> inputs_;
 };
 
-/// What an operator's `lower`, and the `renew` of an old form, add nodes to that mean the same. Numbers stand
-/// for values; -1 is an operand that is left out.
+/// Receives the equivalent nodes that an operator's `lower`, or the `renew` of an old form, adds. Numbers
+/// stand for values; -1 is an operand that is left out.
 class Lowering {
  public:
   Lowering(std::span<const op::Info> in, int version) : in_(in), version_(version) {}
@@ -290,7 +291,7 @@ class Lowering {
   int32_t add(const Op& op, std::initializer_list<int32_t> inputs) {
     return add_node(AnyOperator::make(op), inputs, 1)[0];
   }
-  /// A node with so many results.
+  /// A node with `results` results.
   template <class Op>
   std::vector<int32_t> add(const Op& op, std::initializer_list<int32_t> inputs, int results) {
     return add_node(AnyOperator::make(op), inputs, static_cast<std::size_t>(results));
@@ -369,7 +370,7 @@ inline AnyOperator make_operator(const OperatorClass& c, int version,
                   "' is given twice");
     c.set_attribute(object.get(), version, attributes[k].first, std::move(attributes[k].second), inputs);
   }
-  // The attributes of an object without values: a tree's values are many.
+  // Lists the attributes of an object without values, because a tree has many values.
   for (const op::AttributeInfo& a : c.attributes(c.create(version).get()))
     if (a.required && a.in(version) &&
         std::none_of(attributes.begin(), attributes.end(), [&](const auto& g) { return g.first == a.name; }))
@@ -387,7 +388,7 @@ struct OperatorSource {
 class Registry {
  public:
   /// `source` is for headers that programs write (`tenon compile`); its texts outlive the registry.
-  /// Error{invalid_argument} when a version is there already.
+  /// Error{invalid_argument} when a version is already registered.
   void add(const OperatorClass& c, OperatorSource source = {}) {
     auto& versions = operators_[{std::string(c.spec->domain), std::string(c.spec->name)}];
     for (int since : c.spec->since)
@@ -408,7 +409,7 @@ class Registry {
     int version = 0;
   };
   /// The newest version of the operator that is not above the opset's. "ai.onnx" and "" are one domain.
-  /// `withdrawn`: also an operator that opset no longer has.
+  /// `withdrawn`: also finds an operator that this opset no longer has.
   Found find(std::string_view domain, std::string_view name, int opset, bool withdrawn = false) const {
     const auto it = operators_.find({std::string(domain == "ai.onnx" ? "" : domain), std::string(name)});
     if (it == operators_.end()) return {};
@@ -419,12 +420,12 @@ class Registry {
     return {v->second, v->first};
   }
 
-  /// The newest version that an operator of the domain has: 0 where there is no operator of it.
+  /// The newest version of any operator of the domain; 0 if it has none.
   int newest(std::string_view domain) const {
     const auto it = newest_.find(domain == "ai.onnx" ? std::string_view() : domain);
     return it == newest_.end() ? 0 : it->second;
   }
-  /// Empty for an operator that was added without.
+  /// Empty for an operator that was added without one.
   OperatorSource source(const OperatorClass& c) const {
     const auto it = sources_.find(&c);
     return it == sources_.end() ? OperatorSource{} : it->second;

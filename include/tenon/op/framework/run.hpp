@@ -1,5 +1,5 @@
-// Calls `compute` with operands whose types only run time knows: finds the element types and makes views of
-// the values.
+// Calls `compute` with operands whose types are known only at run time: finds the element types and makes
+// views of the values.
 #pragma once
 
 #include "tenon/base/scratch.hpp"
@@ -13,8 +13,8 @@ class Lowering;
 namespace op {
 namespace detail {
 
-/// The view that `compute` takes of a value; absent if there is none. Whoever gives results knows that their
-/// memory may be written, so that no node asks.
+/// The view that `compute` takes of a value; absent if there is none. The provider of results ensures that
+/// their memory is writable, so that no node checks.
 template <class View>
 View view_of(const Value* v) {
   if (v == nullptr || !*v) return {};
@@ -133,7 +133,7 @@ inline DType find_dtype(const Spec& spec, int variable, std::span<const Value* c
     if (out[o] && *out[o] && spec.output(static_cast<int>(o)).type == name) return out[o]->type().element;
   return otherwise;
 }
-/// The same for variable V of an operator. Most often the first input of its type is there.
+/// The same for variable V of an operator. Usually the first input of its type is present.
 template <class Op, int V>
 DType find_dtype(std::span<const Value* const> in, std::span<Value* const> out) {
   constexpr int first = [] {
@@ -175,7 +175,7 @@ void run_bound(const Op& op, Context& context, std::span<const Value* const> in,
   }
 }
 
-/// Whether Op has `lower` and no `compute`, and runs by the nodes that it lowers to.
+/// Whether Op has `lower` and no `compute`, and so runs the nodes that it lowers to.
 template <class Op>
 inline constexpr bool is_function =
     convention<Op>.form == Form::none && requires(const Op& op, Lowering& to) { op.lower(to); };
@@ -185,7 +185,7 @@ template <class Op>
 void run_function(const Op& op, Context& context, std::span<const Value* const> in,
                   std::span<Value* const> out);
 
-/// As `run`, for callers that know that results may be written.
+/// As `run`, for callers that know that results are writable.
 template <class Op, uint32_t Filter>
 void run_unchecked(const Op& op, Context& context, std::span<const Value* const> in,
                    std::span<Value* const> out) {
@@ -207,10 +207,10 @@ inline void expect_writable(const Spec& spec, std::span<Value* const> out) {
       raise(ErrorCode::invalid_argument, spec.name, "the memory of result ", o, " may only be read");
 }
 
-/// Calls `compute` on operands whose types only run time knows. The outputs of a planned operator already
-/// hold tensors of the inferred types and extents; other results are assigned. Null or empty values are
-/// operands left out. Filter has a bit for each element type that can occur; `compute` is not compiled for
-/// others. Error{invalid_argument} if a result lies in memory that may only be read.
+/// Calls `compute` on operands whose types are known only at run time. The outputs of a planned operator
+/// already hold tensors of the inferred types and extents; other results are assigned. Null or empty values
+/// are operands left out. Filter has a bit for each element type that can occur; `compute` is not compiled
+/// for others. Error{invalid_argument} if a result lies in memory that may only be read.
 template <class Op, uint32_t Filter = ~uint32_t{0}>
 void run(const Op& op, Context& context, std::span<const Value* const> in, std::span<Value* const> out) {
   if constexpr (is_planned<Op>) expect_writable(Op::spec, out);

@@ -40,14 +40,14 @@ struct Param {
   bool heterogeneous = false;  ///< whether the types of a variadic operand's members may differ
   int16_t since = 1;           ///< the first version that has the operand
   int16_t until = always;      ///< the last one
-  int16_t types_of = 1;   ///< earlier versions accept the types of this version, because files rely on it
+  int16_t types_of = 1;   ///< earlier versions accept the types of this version, because files rely on that
   int16_t looks_up = -1;  ///< the number of the input in which the elements are places: along the axis
                           ///< that attribute `axis` names, or along any where there is no such attribute
 
   constexpr bool in(int version) const { return since <= version && version <= until; }
 };
 
-/// An operand up to and including an old version in which its name, type or arity differed from today's.
+/// An operand at versions up to `until`, at which its name, type or arity differed from today's.
 struct OldParam {
   int16_t until = 0;
   int16_t at = 0;  ///< its number among the operands
@@ -71,8 +71,8 @@ struct TypeVar {
   constexpr TypeVar(std::string_view n, std::initializer_list<TypeRow> r) : name(n), rows(r) {}
 };
 
-/// A type variable that takes all types of ONNX's IR, version by version as the IR got them. Versions that
-/// took fewer have rows in front.
+/// A type variable that permits all types of ONNX's IR, version by version as the IR acquired them. `before`
+/// has the rows of versions that permitted fewer.
 constexpr TypeVar every_type(std::string_view name,
                              std::initializer_list<TypeRow> before = {{1, types::all}}) {
   TypeVar v(name, before);
@@ -84,7 +84,7 @@ constexpr TypeVar every_type(std::string_view name,
   return v;
 }
 
-/// The type variables of an operator. Their rows lie one behind the other, equal ones once, since every
+/// The type variables of an operator. Their rows are stored consecutively, equal lists once, because every
 /// operator of a program keeps its specification.
 class TypeVars {
  public:
@@ -142,12 +142,12 @@ class TypeVars {
   List<TypeRow, 10> rows_;
 };
 
-/// Where the elements of the first output come from, of all members if that is variadic. Passes and tools ask
-/// this in place of names, so that operators of all domains are alike to them.
+/// Where the elements of the first output come from, or of all its members if it is variadic. Passes and
+/// tools query this instead of names, so that they treat operators of all domains alike.
 enum class Elements : uint8_t {
   any,         ///< nothing is known
   function,    ///< a function of the first input's element at the same place, for extents of any rank. Other
-               ///< inputs are parameters of the function, which say nothing of places
+               ///< inputs are parameters of the function and do not affect places
   arithmetic,  ///< a function of all inputs' elements at the same place, with numpy's broadcasting
   order,       ///< the first input's elements, each once, in places that do not depend on elements
   choice,  ///< elements of the first input, or of all members if that is variadic, chosen by their places,
@@ -160,15 +160,15 @@ enum class Memory : uint8_t {
   elementwise,  ///< may overwrite an input of the same type and extents, since element i of an input is last
                 ///< read for element i of the output
   alias,        ///< may share input 0's memory: the same bytes under other extents
-  join,         ///< the inputs may lie in the output, one behind the other, where that is where they go
+  join,         ///< the inputs may lie in the output, back to back, if these are their places in it
   moved,        ///< memory of its own for bytes of input 0, which need not be AnyTensor::aligned
 };
 
-/// The memory that `compute` takes apart from its operands.
+/// The memory that `compute` takes in addition to its operands.
 enum class Workspace : uint8_t {
-  planned,    ///< Scratch, as much as the operands' extents say
-  unplanned,  ///< Scratch, as much as the operands' elements say
-  heap,       ///< memory of the heap
+  planned,    ///< Scratch, an amount that the operands' extents determine
+  unplanned,  ///< Scratch, an amount that the operands' elements determine
+  heap,       ///< heap memory
 };
 
 struct Spec {
@@ -178,19 +178,19 @@ struct Spec {
   List<Param, 9> inputs;
   List<Param, 5> outputs;
   TypeVars types;
-  Elements elements = Elements::any;  ///< where attributes decide, the struct has `Elements elements() const`
+  Elements elements = Elements::any;  ///< if attributes decide, the struct has `Elements elements() const`
   Memory memory = elements == Elements::function || elements == Elements::arithmetic ? Memory::elementwise
                                                                                      : Memory::fresh;
   Workspace workspace = Workspace::planned;
   bool deterministic = true;  ///< false: may not be folded into a constant
-  bool linked = false;        ///< true: `compute` calls what a library defines that programs link
+  bool linked = false;        ///< true: `compute` calls functions of a library that programs link
   int16_t until = always;     ///< the last opset version, for an operator that was withdrawn after it
   List<OldParam, 4> old_inputs{};
   List<OldParam, 2> old_outputs{};
 
  private:
-  // These come before the constants that call them: in a constant clang accepts only functions whose body it
-  // has read.
+  // These come before the constants that call them: in a constant, clang accepts only functions whose bodies
+  // it has already read.
   template <int N, int M>
   static constexpr const Param& param(const List<Param, N>& params, const List<OldParam, M>& old, int i,
                                       int version) {
@@ -287,13 +287,13 @@ struct Spec {
   }
 };
 
-/// The specification of an operator that no file names: passes and derivatives put it in.
+/// The specification of an operator that no file contains: passes and derivatives insert it.
 constexpr Spec own_spec(std::string_view name, const List<Param, 9>& inputs, const List<Param, 5>& outputs,
                         const TypeVars& types = {}) {
   return {
       .name = name, .domain = "tenon", .since = {1}, .inputs = inputs, .outputs = outputs, .types = types};
 }
-/// The same for an operator that stands in the place of ONNX's, with the same operands and versions.
+/// The same for an operator that replaces ONNX's, with the same operands and versions.
 constexpr Spec own_spec(std::string_view name, Spec onnx) {
   onnx.name = name;
   onnx.domain = "tenon";
@@ -305,7 +305,7 @@ constexpr Spec own_spec(std::string_view name, Spec onnx) {
 template <class Row>
 struct AttributeRow {
   std::string_view name;
-  int input = -1;  ///< the number of the input that replaces it in newest versions
+  int input = -1;  ///< the number of the input that replaces it in the newest versions
   bool is_required = false;
   bool is_flag = false;
   int first = 1;
@@ -353,7 +353,7 @@ struct OldAttribute : AttributeRow<OldAttribute<T>> {
     return a;
   }
 };
-/// An attribute that old versions write in another way; `read` sets the member.
+/// An attribute that old versions write differently; `read` sets the member.
 template <class Op, class T>
 struct ReadAttribute : AttributeRow<ReadAttribute<Op, T>> {
   using type = T;
@@ -367,8 +367,8 @@ struct InitialValue : AttributeRow<InitialValue<Op, T>> {
   T value{};
 };
 
-/// The attributes of an operator, in ONNX's order. Not a std::tuple: its constructors cost a hundredth of a
-/// second of compile time for every operator.
+/// The attributes of an operator, in ONNX's order. Not a std::tuple: its constructors cost ten milliseconds
+/// of compile time for every operator.
 template <class... A>
 struct Attributes {
   constexpr void each(const auto&) const {}

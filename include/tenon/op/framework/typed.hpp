@@ -10,7 +10,8 @@
 
 namespace tenon::TENON_ABI::op {
 
-/// A result, as far as the compiler knows it. No Info: g++'s sanitizers refuse constants that own memory.
+/// A result, as far as the compiler knows it. Not an Info, because g++'s sanitizers refuse constants that own
+/// memory.
 struct StaticInfo {
   Type type;
   Dims dims;
@@ -40,8 +41,8 @@ struct RunTimeAttributes<Op> {
   static constexpr Op object{};
 };
 
-/// The rule as the compiler applies it. Without the operator's attributes types are resolved, and extents
-/// where no attribute can change them: an elementwise operator of one operand leaves it its extents.
+/// The rule as the compiler applies it. Without the operator's attributes, it resolves types, and extents
+/// that no attribute can change: an elementwise operator of one operand keeps its extents.
 template <class Op, class Static, int Count, class... A>
 consteval StaticResult<Count> infer_static() {
   const std::array<Info, sizeof...(A)> in{Operand<A>::info()...};
@@ -76,7 +77,7 @@ struct TypedCall {
       if (i.type.kind != Kind::tensor) return false;
     return true;
   }();
-  /// The run can tell the rule nothing more: attributes, extents and the elements that it asks for are known.
+  /// Run time adds nothing for the rule: attributes, extents and the elements that it asks for are known.
   static constexpr bool settled =
       Static::known && (Operand<A>::info().dims.known() && ...) &&
       std::ranges::all_of(result.out, [](const StaticInfo& i) { return i.dims.known() && !i.provisional; });

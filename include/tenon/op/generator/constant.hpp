@@ -11,7 +11,7 @@ namespace tenon::TENON_ABI::op {
 
 namespace constant_detail {
 
-/// The dense form of a sparse tensor. Error{invalid_shape, out_of_range} where it is not well-formed.
+/// The dense form of a sparse tensor. Error{invalid_shape, out_of_range} if it is not well-formed.
 inline AnyTensor dense(std::string_view name, const SparseTensor& s, Allocator& allocator) {
   AnyTensor t = AnyTensor::uninitialized(s.values.dtype(), s.extents, allocator);
   if (t.dtype() != DType::string && t.size() > 0)

@@ -6,7 +6,7 @@
 
 namespace tenon::TENON_ABI::op {
 
-/// A tensor of the extents `input` (none: a scalar) whose elements all are the one in `value`, by default
+/// A tensor of the extents `input` (none: a scalar) whose elements all equal the one in `value`, by default
 /// 0.0f. op::ConstantOfShape{}(constant<int64_t, 2, 3>) gives (2,3).
 struct ConstantOfShape {
   TensorAttribute value{};

@@ -9,10 +9,10 @@
 
 namespace tenon::TENON_ABI::op {
 
-/// `values` under the extents `shape`, or the input's with extra_shape behind them, in the input's
-/// type, by default float. Error{invalid_argument} unless there is a value for each element. input_as_shape
-/// is refused: the types that the input may have are none of extents. op::GivenTensorFill{.values = {1, 2},
-/// .shape = {1, 2}}(none) gives (1,2).
+/// `values` under the extents `shape`, or the input's followed by extra_shape, in the input's type, by
+/// default float. Error{invalid_argument} unless there is a value for each element. input_as_shape is
+/// refused, because the types that the input may have cannot hold extents. op::GivenTensorFill{.values = {1,
+/// 2}, .shape = {1, 2}}(none) gives (1,2).
 struct GivenTensorFill {
   std::vector<float> values{};
   Ints shape{};

@@ -9,8 +9,8 @@ namespace tenon::TENON_ABI::op {
 
 namespace range_detail {
 
-/// The elements from start to limit, limit excluded; none where no number of them can be told: delta is 0, or
-/// there is no end.
+/// The number of elements from start to limit, limit excluded; none if it is undefined: delta is 0, or there
+/// is no end.
 template <class T>
 Opt<int64_t> count(T start, T limit, T delta) {
   if constexpr (std::is_integral_v<T>) {

@@ -7,7 +7,7 @@
 namespace tenon::TENON_ABI::op {
 
 /// Images (N, C, H, W) without their `border` (left, top, right, bottom); with `scale` (height, width) that
-/// many rows and columns behind the left and top border. op::Crop{.border = {1, 1, 1, 1}}(x) of (1,3,8,8)
+/// many rows and columns after the top and left border. op::Crop{.border = {1, 1, 1, 1}}(x) of (1,3,8,8)
 /// gives (1,3,6,6).
 struct Crop {
   Ints border{};

@@ -5,24 +5,23 @@
 
 namespace tenon::TENON_ABI {
 
-/// What the channels of a decoded image are.
+/// The meaning of a decoded image's channels.
 enum class PixelFormat : uint8_t { rgb, bgr, grayscale };
 
 /// The pixels (height, width, channels) of a BMP, JPEG, JPEG 2000, PNG, PNM (PBM, PGM, PPM), TIFF or WebP
-/// file. Samples have 8 bits, whatever the file's have; alpha is left out; of several images the first is
-/// taken; gray is 0.299 R + 0.587 G + 0.114 B. Error{invalid_argument} for bytes that are no whole image of
-/// these formats, Error{out_of_memory} for one whose decoding would take more than 1 GiB.
-/// Defined by //loader:image, which links the formats' libraries; for headers alone by
-/// //loader:image_header_only.
+/// file. Samples have 8 bits, whatever the file has; alpha is dropped; of several images the first is taken;
+/// gray is 0.299 R + 0.587 G + 0.114 B. Error{invalid_argument} for bytes that are not a complete image in
+/// one of these formats, Error{out_of_memory} for one whose decoding would take more than 1 GiB. Defined by
+/// //loader:image, which links the formats' libraries; for header-only use by //loader:image_header_only.
 Tensor<uint8_t> decode_image(std::span<const uint8_t> encoded, PixelFormat format,
                              Allocator& allocator = default_allocator());
 
 namespace op {
 
 /// The image (height, width, channels) in a file's bytes, in the order of `pixel_format`: RGB, BGR or
-/// Grayscale. Formats are decode_image's. Bytes that cannot be decoded, for any reason, give an empty image
-/// (0, 0, channels), as ONNX's text asks; decode_image tells the reason. Programs that use it link
-/// //loader:image. op::ImageDecoder{.pixel_format = "BGR"}(bytes) gives (H,W,3).
+/// Grayscale. The formats are those of decode_image. Bytes that cannot be decoded, for any reason, give an
+/// empty image (0, 0, channels), as ONNX's text demands; decode_image reports the reason. Programs that use
+/// it link //loader:image. op::ImageDecoder{.pixel_format = "BGR"}(bytes) gives (H,W,3).
 struct ImageDecoder {
   Str pixel_format = "RGB";
 

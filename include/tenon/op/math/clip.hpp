@@ -1,4 +1,4 @@
-// Clip: elements held between two bounds.   onnx.ai/onnx/operators/onnx__Clip.html
+// Clip: elements clamped to two bounds.   onnx.ai/onnx/operators/onnx__Clip.html
 #pragma once
 
 #include <limits>

@@ -5,8 +5,8 @@
 
 namespace tenon::TENON_ABI::op {
 
-/// C = A / B with numpy's broadcasting; integers are cut towards zero.
-/// Error{invalid_argument} when an integer is divided by zero. op::Div{}(-7, 2) gives -3.
+/// C = A / B with numpy's broadcasting; integers are truncated towards zero. Error{invalid_argument} when an
+/// integer is divided by zero. op::Div{}(-7, 2) gives -3.
 using Div = Arithmetic<"Div", kernels::BinaryOp::div>;
 
 using Div_1 = BeforeBroadcasting<Div, 1, 6>;

@@ -21,13 +21,13 @@ constexpr int label_of(char c) {
 
 using Labels = InlineVector<int, kernels::max_labels>;
 
-/// One operand or the result: the labels before and behind an ellipsis.
+/// One operand or the result: the labels before and after an ellipsis.
 struct Term {
   Labels before, behind;
   bool ellipsis = false;
 
   constexpr int letters_in() const { return before.size() + behind.size(); }
-  /// All labels, for an ellipsis of so many axes.
+  /// All labels, for an ellipsis of `axes` axes.
   constexpr Labels labels(int axes) const {
     Labels all = before;
     for (int k = 0; ellipsis && k < axes; ++k) all.push_back(letters + k);
@@ -139,7 +139,8 @@ struct Equation {
   }
 };
 
-/// The types in which elements are multiplied and added: narrow integers are widened, which wraps alike.
+/// The types in which elements are multiplied and added: narrow integers are widened, which wraps the same
+/// way.
 template <class T>
 using product_t = std::conditional_t<
     is_float(dtype_of<T>), compute_t<T>,
@@ -148,9 +149,10 @@ using product_t = std::conditional_t<
 }  // namespace einsum_detail
 
 /// `equation` gives each operand's axes a letter, "bij,bjk->bik". Elements are multiplied where their letters
-/// agree, and summed over the letters that the result lacks. A letter twice in a term takes the diagonal;
-/// "..." stands for axes that broadcast; without "->" the result has these axes, and the letters that occur
-/// once, sorted. Integers wrap. op::Einsum{.equation = "ij,jk"}(x, y) of (2,3) and (3,4) gives (2,4).
+/// agree, and summed over the letters that the result lacks. A letter that occurs twice in a term takes the
+/// diagonal; "..." stands for axes that broadcast; without "->" the result has these axes, and the letters
+/// that occur once, sorted. Integers wrap. op::Einsum{.equation = "ij,jk"}(x, y) of (2,3) and (3,4) gives
+/// (2,4).
 struct Einsum {
   Opt<std::string> equation{};
 

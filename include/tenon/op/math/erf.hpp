@@ -5,7 +5,7 @@
 
 namespace tenon::TENON_ABI::op {
 
-/// output = erf(input); of integers (version 9), cut towards zero. op::Erf{}(1.0f) gives 0.842701.
+/// output = erf(input); of integers (version 9), truncated towards zero. op::Erf{}(1.0f) gives 0.842701.
 struct Erf {
   static constexpr Spec spec{.name = "Erf",
                              .since = {9, 13},

@@ -36,7 +36,7 @@ constexpr void infer_gemm(Infer& i, bool trans_a, bool trans_b, const Dims& a, c
   i.out(0, y);
 }
 
-/// Makes C, if it is there, the addend of a product.
+/// Makes C, if present, the addend of a product.
 template <class T>
 void set_addend(kernels::GemmArgs<compute_t<T>>& args, Scratch& scratch, TensorView<const T> c) {
   if (!c) return;
@@ -121,7 +121,7 @@ struct Gemm {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-/// C is stretched only where `broadcast` says so.
+/// C is stretched only if `broadcast` says so.
 struct Gemm_1 {
   float alpha = 1.0f;
   float beta = 1.0f;
@@ -151,7 +151,7 @@ struct Gemm_1 {
     const Dims &a = to.dims(0), &b = to.dims(1), &c = to.dims(2);
     if (!a.ranked() || !b.ranked() || !c.ranked()) return -1;
     const bool exact = c.rank() == 2 && c[0].same(a[transA ? 1 : 0]) && c[1].same(b[transB ? 0 : 1]);
-    if (broadcast == 0 && !exact) return -1;  // only the run knows whether C is Y's size
+    if (broadcast == 0 && !exact) return -1;  // whether C is Y's size is known only at run time
     return to.add(Gemm{alpha, beta, transA, transB}, {to.input(0), to.input(1), to.input(2)});
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }

@@ -32,7 +32,7 @@ struct Lines {
 /// op::Hardmax{.axis = 0}(x) of (1,3,2) gives (0,1,0).
 using Hardmax = AlongAxis<"Hardmax", hardmax_detail::Lines>;
 
-/// Axes from `axis` on are one line together.
+/// Axes from `axis` on form one line together.
 using Hardmax_1 = FromAxisOn<Hardmax>;
 
 }  // namespace tenon::TENON_ABI::op

@@ -1,4 +1,4 @@
-// MatMul: matrix product as numpy.matmul has it.   onnx.ai/onnx/operators/onnx__MatMul.html
+// MatMul: matrix product like numpy.matmul.   onnx.ai/onnx/operators/onnx__MatMul.html
 #pragma once
 
 #include "tenon/op/families/matmul.hpp"

@@ -38,7 +38,7 @@ struct MelWeightMatrix {
     i.for_runs([&] { i.expect_at_least(i.name(2), i.item(2), 1); });
     i.out(0, {i.item(1) / 2 + 1, i.item(0)});
   }
-  /// Error{invalid_argument} where a frequency is no number above -700, or infinite.
+  /// Error{invalid_argument} if a frequency is not a number above -700, or infinite.
   void compute(AnyView, AnyView dft_length, AnyView sample_rate, AnyView lower, AnyView upper,
                AnyOut output) const {
     const int64_t rows = output.extent(0), bands = output.extent(1);
@@ -52,7 +52,7 @@ struct MelWeightMatrix {
       const double hertz = 700 * (std::pow(10.0, (low + static_cast<double>(k) * step) / 2595) - 1);
       return static_cast<int64_t>(std::clamp(std::floor(points * hertz / rate), -0x1p61, 0x1p61));
     };
-    // The matrix by bands; a band's bins lie next to one another.
+    // The matrix by bands; a band's bins are adjacent.
     Scratch scratch;
     double* weights = scratch.take<double>(rows);
     const DType d = output.dtype();

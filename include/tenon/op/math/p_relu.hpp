@@ -43,7 +43,8 @@ struct PRelu {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-/// A vector of slopes has one for each channel, an index of X's axis 1; other slopes are stretched over X.
+/// A vector of slopes has one for each channel, that is, index of X's axis 1; other slopes are stretched over
+/// X.
 struct PRelu_1 {
   static constexpr Spec spec{.name = "PRelu",
                              .since = {1, 6},
@@ -67,14 +68,14 @@ struct PRelu_1 {
       for (int k = 2; k < x.rank(); ++k) extents.push_back(1);
     PRelu{}.compute(x, TensorView<const T>(slope.data(), extents), y);
   }
-  /// Today's broadcasting aligns slopes by their last axis: extents of 1 behind it take them to axis 1.
+  /// Today's broadcasting aligns slopes by their last axis: trailing extents of 1 move them to axis 1.
   template <class L>
   int32_t renew(L& to) const {
     const Dims &x = to.dims(0), &slope = to.dims(1);
     if (!x.ranked() || !slope.ranked()) return -1;
     int64_t behind = slope.rank() == 1 ? x.rank() - 2 : 0;
     if (behind > 0 && !slope[0].is(1) && !slope[0].same(x[1])) {
-      if (!slope[0].differs(x[1])) return -1;  // only the run knows whether there is one for each channel
+      if (!slope[0].differs(x[1])) return -1;  // the number of slopes is known only at run time
       behind = 0;
     }
     if (behind <= 0 || slope[0].is(1)) return to.add(PRelu{}, {to.input(0), to.input(1)});

@@ -10,9 +10,9 @@
 namespace tenon::TENON_ABI::op {
 
 /// Z = X ^ Y in X's type, with numpy's broadcasting. Integers to powers of integers wrap, negative powers
-/// give the quotient cut towards zero; Error{invalid_argument} for a negative power of the integer zero.
-/// Integers to powers of floats are cut towards zero, and held within the type's range. op::Pow{}(3.0f, 2)
-/// gives 9.
+/// give the quotient truncated towards zero; Error{invalid_argument} for a negative power of the integer
+/// zero. Integers to powers of floats are truncated towards zero, and clamped to the type's range.
+/// op::Pow{}(3.0f, 2) gives 9.
 struct Pow {
   static constexpr Spec spec{.name = "Pow",
                              .since = {7, 12, 13, 15},
@@ -30,7 +30,7 @@ struct Pow {
   template <class T>
   void compute(TensorView<const T> x, AnyView y, TensorView<T> z) const {
     if (y.dtype() == dtype_of<T>) return binary<kernels::BinaryOp::pow>(spec.name, x, y.as<T>(), z);
-    // Mostly T has the exponents of the other type too, such as 2.
+    // Usually T holds the exponents of the other type too, such as 2.
     if (!std::is_integral_v<T> || is_integer(y.dtype())) {
       Scratch scratch;
       T* same = scratch.take<T>(y.size());

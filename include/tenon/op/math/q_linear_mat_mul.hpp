@@ -14,7 +14,7 @@ namespace tenon::TENON_ABI::op {
 /// Products of integers are summed in int32, others in float. op::QLinearMatMul{}(a, 0.5f, uint8_t{0}, b,
 /// 0.5f, uint8_t{0}, 1.0f, uint8_t{0}) of (2,3) and (3,4) gives (2,4).
 struct QLinearMatMul {
-  // T3 stands first, so that `compute` is typed by the results.
+  // T3 comes first, so that `compute` is typed by the results.
   static constexpr Spec spec{.name = "QLinearMatMul",
                              .since = {10, 21},
                              .inputs = {{"a", "T1"},
@@ -88,7 +88,7 @@ struct QLinearMatMul {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 
  private:
-  /// The elements of a scale or zero point; one number as often as the other kind has numbers.
+  /// The elements of a scale or zero point; a single number is repeated to match the count of the other kind.
   static const void* repeated(Scratch& scratch, AnyView v, int64_t count) {
     if (v.size() != 1 || count <= 1) return v.data();
     const int64_t bytes = v.bytes();

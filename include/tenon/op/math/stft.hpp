@@ -8,7 +8,7 @@ namespace tenon::TENON_ABI::op {
 
 /// The transforms of frames of the signals (batch, length), (batch, length, 1) or, complex, (batch, length,
 /// 2). Frames have `frame_length` numbers, or as many as `window`, or as the signal; each begins `frame_step`
-/// numbers behind the one before it, and is multiplied by the window. The result is (batch, frames, bins, 2),
+/// numbers after the previous one, and is multiplied by the window. The result is (batch, frames, bins, 2),
 /// with frame_length / 2 + 1 bins if `onesided`, which takes real signals, else frame_length. op::STFT{}(x,
 /// 4, window) of (1,16,1) and (8) gives (1,3,5,2).
 struct STFT {

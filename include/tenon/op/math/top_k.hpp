@@ -7,8 +7,8 @@
 
 namespace tenon::TENON_ABI::op {
 
-/// The `largest` (or least) K elements along `axis`, always in order, even where `sorted` does not ask for
-/// it; among equals the one of lower index goes first. NaN counts as greater than every number.
+/// The `largest` (or least) K elements along `axis`, always in order, even if `sorted` does not request it;
+/// among equals the one of lower index goes first. NaN counts as greater than every number.
 /// op::TopK{.axis = 0}(x, constant<int64_t, 2>) of (1,3,2) gives (3,2) and (1,2).
 struct TopK {
   int64_t axis = -1;

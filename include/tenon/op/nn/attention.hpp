@@ -29,12 +29,13 @@ inline void append(AnyView past, AnyView fresh, const kernels::HeadRows<const vo
 /// softcap c caps scores as c tanh(score / c). Q is (batch, heads, queries, size), K and V (batch, KV heads,
 /// keys, size or value size), Y as Q with the value size; or all of rank 3, (batch, steps, heads * size),
 /// with q_num_heads and kv_num_heads stated. Each KV head serves heads / KV heads query heads in their order.
-/// past_key and past_value (batch, KV heads, steps, size) go before K and V; present_key and present_value
-/// are both together. attn_mask stretches to (batch, heads, queries, keys); keys past its end are masked.
-/// The position of query i is i + the number of past steps, or with nonpad_kv_seqlen, where only so many keys
-/// of an entry of the batch count, i + that number - queries. is_causal forbids keys after the position;
-/// left_window_size and right_window_size forbid keys further away (-1: none). Queries without a key give
-/// zeros. qk_matmul_output is Q K^T * scale (mode 0), that capped (1), masked (2) or after the softmax (3).
+/// past_key and past_value (batch, KV heads, steps, size) precede K and V; present_key and present_value are
+/// the concatenations. attn_mask stretches to (batch, heads, queries, keys); keys past its end are masked.
+/// The position of query i is i + the number of past steps. With nonpad_kv_seqlen, only that many keys of an
+/// entry of the batch count, and the position is i + that number - queries. is_causal forbids keys after the
+/// position; left_window_size and right_window_size forbid keys further away (-1: none). Queries without a
+/// key give zeros. qk_matmul_output is Q K^T * scale (mode 0), that capped (1), masked (2) or after the
+/// softmax (3).
 /// op::Attention{}(q, k, v) of (2,9,4,8), (2,3,6,8) and (2,3,6,5) gives (2,9,4,5).
 struct Attention {
   int64_t is_causal = 0;
@@ -46,8 +47,8 @@ struct Attention {
   Opt<float> scale{};
   float softcap = 0;
   Opt<int64_t> softmax_precision{};
-  /// Whether a mask of one key holds for all keys, as the function of version 23 has it; later, keys past the
-  /// mask's end are masked. A version's switch, no attribute.
+  /// Whether a mask of one key holds for all keys, as in the function of version 23; later, keys past the
+  /// mask's end are masked. A version's switch, not an attribute.
   bool mask_stretches = false;
 
   static constexpr Spec spec{

@@ -8,7 +8,7 @@
 namespace tenon::TENON_ABI::op {
 
 /// Y (N, C, out...) from X (N, C, in...). The padding of a window counts as zeros with count_include_pad,
-/// else not at all; cells that ceil_mode adds behind the padding never count.
+/// else not at all; cells that ceil_mode adds past the padding never count.
 /// op::AveragePool{.kernel_shape = {2, 2}}(x) of (1,3,8,8) gives (1,3,7,7).
 struct AveragePool {
   Str auto_pad = "NOTSET";

@@ -134,8 +134,8 @@ struct BatchNormalization {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-/// Training is the default, until is_test says otherwise; since version 7 a node trains that has more outputs
-/// than Y. Without `spatial` every element of a sample is a channel of its own.
+/// Training is the default, unless is_test says otherwise; since version 7 a node trains if it has outputs
+/// other than Y. Without `spatial` every element of a sample is a channel of its own.
 struct BatchNormalization_1 {
   float epsilon = 1e-5f;
   int64_t is_test = 0;

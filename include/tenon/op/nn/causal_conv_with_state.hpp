@@ -9,9 +9,9 @@
 
 namespace tenon::TENON_ABI::op {
 
-/// output (B, C, L) from input (B, C, L) behind past_state (B, C, k-1), zeros where left out, and weight (C,
-/// 1, k): output t is the sum of weight j times element t + j of both, plus bias (C), then x sigmoid(x) where
-/// `activation` is silu or swish. present_state holds the last k-1 elements for the next piece.
+/// output (B, C, L) from past_state (B, C, k-1), zeros if left out, followed by input (B, C, L), and weight
+/// (C, 1, k): output t is the sum of weight j times element t + j of the two, plus bias (C), then x
+/// sigmoid(x) if `activation` is silu or swish. present_state holds the last k-1 elements for the next piece.
 /// op::CausalConvWithState{}(x, w) of (1,3,8) and (3,1,4) gives (1,3,8) and (1,3,3).
 struct CausalConvWithState {
   Str activation = "none";
@@ -62,7 +62,7 @@ struct CausalConvWithState {
     Scratch scratch;
     const T* x = input.data();
     if (past && before > 0) {
-      // The past and the input side by side.
+      // The past, followed by the input.
       T* joined = scratch.take<T>(rows * (before + length));
       for (int64_t r = 0; r < rows; ++r) {
         T* row = joined + r * (before + length);
@@ -109,7 +109,7 @@ struct CausalConvWithState {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 
  private:
-  /// The last n of n elements of the past, zeros where it is null, and `length` elements behind them.
+  /// The last n of n elements of the past, zeros if it is null, followed by `length` elements of x.
   template <class T>
   static void take_last(const T* past, const T* x, int64_t length, int64_t n, T* to) {
     const int64_t kept = std::max<int64_t>(0, n - length);

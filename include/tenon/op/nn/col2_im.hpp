@@ -8,8 +8,8 @@
 namespace tenon::TENON_ABI::op {
 
 /// output (N, C, image_shape) from input (N, C * cells of a block, blocks): the inverse of taking blocks of
-/// block_shape out of an image, where cells that lie in several blocks are added up. Of bool a cell is true
-/// where one is; strings are joined.
+/// block_shape out of an image, where cells that lie in several blocks are added up. A bool cell is true if
+/// any of them is; strings are joined.
 /// op::Col2Im{}(x, image, block) of (1,12,4), image (4,4) and block (2,2) with strides (2,2) gives (1,3,4,4).
 struct Col2Im {
   Ints dilations{};

@@ -7,9 +7,8 @@
 
 namespace tenon::TENON_ABI::op {
 
-/// Y (N, M, out...) from X (N, C, in...), W (M, C/group, kernel...) and, if given, B (M). Where auto_pad is
-/// set, `pads` is not read. op::Conv{.pads = {1, 1, 1, 1}}(x, w) of (1,3,8,8) and (16,3,3,3) gives
-/// (1,16,8,8).
+/// Y (N, M, out...) from X (N, C, in...), W (M, C/group, kernel...) and, if given, B (M). If auto_pad is set,
+/// `pads` is not read. op::Conv{.pads = {1, 1, 1, 1}}(x, w) of (1,3,8,8) and (16,3,3,3) gives (1,16,8,8).
 struct Conv {
   Str auto_pad = "NOTSET";
   Ints dilations{};

@@ -11,11 +11,11 @@ namespace tenon::TENON_ABI::op {
 /// Y (N, M, out...) from X (N, C, in...), W (C, M/group, kernel...) and, if given, B (M), where
 /// out = stride (in - 1) + output_padding + dilation (kernel - 1) + 1 - pads. With output_shape or auto_pad,
 /// the pads follow from the extents and an odd one lies at the end; `pads` is not read with output_shape, and
-/// must be 0 with auto_pad. Where output_shape leaves nothing to pad, cells that no filter reaches are added
-/// at the end, as by output_padding, and as many: fewer than the stride or the dilation, whichever is
-/// greater. So reads "less than the corresponding stride/dilation dimension", which is PyTorch's rule; all
-/// runtimes that compare with the stride alone refuse some of PyTorch's models. op::ConvTranspose{.strides =
-/// {2, 2}}(x, w) of (1,3,8,8) and (3,16,2,2) gives (1,16,16,16).
+/// must be 0 with auto_pad. If output_shape leaves nothing to pad, cells that no filter reaches are added at
+/// the end, as by output_padding, and as many: fewer than the stride or the dilation, whichever is greater.
+/// This is PyTorch's rule, and how "less than the corresponding stride/dilation dimension" reads; runtimes
+/// that compare with the stride alone refuse some of PyTorch's models. op::ConvTranspose{.strides = {2,
+/// 2}}(x, w) of (1,3,8,8) and (3,16,2,2) gives (1,16,16,16).
 struct ConvTranspose {
   Str auto_pad = "NOTSET";
   Ints dilations{};
@@ -119,7 +119,7 @@ struct ConvTranspose {
     return layout;
   }
   constexpr int64_t added(int k) const { return output_padding.empty() ? 0 : output_padding[k]; }
-  /// What output_padding is below along axis k.
+  /// The exclusive upper bound of output_padding along axis k.
   static constexpr int64_t padding_limit(const WindowAttributes& w, int k) {
     return std::max(w.stride(k), w.dilation(k));
   }

@@ -9,8 +9,8 @@ namespace tenon::TENON_ABI::op {
 
 /// Y (N, M, out...) from X (N, C, in...), W (M, C/group, kernel...) and, if given, B (M), as Conv. A kernel
 /// cell sees X at its place plus offset (N, offset_group * kernel cells * spatial axes, out...), interpolated
-/// linearly and multiplied by mask (N, offset_group * kernel cells, out...), if given. X is zero outside of
-/// its extents, and where an offset is no number. op::DeformConv{}(x, w, offset) of (1,3,8,8), (16,3,3,3) and
+/// linearly and multiplied by mask (N, offset_group * kernel cells, out...), if given. X is zero outside its
+/// extents, and where an offset is NaN. op::DeformConv{}(x, w, offset) of (1,3,8,8), (16,3,3,3) and
 /// (1,18,6,6) gives (1,16,6,6).
 struct DeformConv {
   Ints dilations{};
@@ -75,7 +75,7 @@ struct DeformConv {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 
  private:
-  /// An operand of (N, channels, out...), which may know more of y's extents than the windows do.
+  /// An operand of (N, channels, out...), which may state more of y's extents than the windows do.
   static constexpr void check_along(Infer& i, int input, Dim channels, Dims& y) {
     const Dims& d = i.dims(input);
     if (!i.has(input) || !d.ranked() || !i.expect_rank(input, y.rank())) return;

@@ -17,7 +17,7 @@ void with_dropout_type(DType d, F&& f) {
                                                                                                           f);
 }
 
-/// y = x, and a mask of ones, of bool or of x's type, where it is asked for.
+/// y = x, and a mask of ones, of bool or of x's type, if requested.
 inline void keep_all(AnyView x, AnyOut y, AnyOut mask) {
   copy_elements(x, y);
   if (!mask) return;
@@ -56,8 +56,7 @@ inline void drop(std::string_view name, AnyView x, double ratio, uint64_t seed, 
 
 /// Without training_mode: data, and a mask of true. With it each element is dropped with probability `ratio`
 /// (default 0.5), and the others are divided by 1 - ratio; the mask is true for the others. With a seed every
-/// run drops the same elements, which are the ones of ONNX's reference implementation. op::Dropout{}(x) gives
-/// x.
+/// run drops the same elements, the same as ONNX's reference implementation. op::Dropout{}(x) gives x.
 struct Dropout {
   Opt<int64_t> seed{};
 

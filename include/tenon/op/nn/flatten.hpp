@@ -24,7 +24,7 @@ struct Flatten {
     const Dims& x = i.dims(0);
     if (!x.ranked()) return i.out(0, Dims::of_rank(2));
     const int rank = x.rank();
-    // A scalar is (1,1), although the default axis lies outside of its range.
+    // A scalar is (1,1), although the default axis lies outside its range.
     if (axis < -rank || (axis > rank && !(rank == 0 && axis == 1)))
       return i.fail("axis ", axis, " outside of [", -rank, ", ", rank, "]");
     i.for_files([&] {

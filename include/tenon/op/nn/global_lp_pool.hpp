@@ -47,7 +47,7 @@ struct GlobalLpPool {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-/// In version 1, p need not be whole.
+/// In version 1, p need not be an integer.
 struct GlobalLpPool_1 {
   float p = 2;
 

@@ -12,12 +12,12 @@
 
 namespace tenon::TENON_ABI::op {
 
-/// Each KV head has a state S (key size, value size), which each step changes and reads: with the rules
-/// "gated" and "gated_delta" S = exp(decay) S; then S += k v^T, with "delta" and "gated_delta"
-/// S += k (beta (v - S^T k))^T; output = scale S^T q for the query heads of the KV head. query is (batch,
-/// steps, heads * key size), key and value (batch, steps, KV heads * key or value size), states (batch, KV
-/// heads, key size, value size); decay has a number for each KV head or for each of its keys, beta one for
-/// each KV head or one for all. scale 0 is 1 / sqrt(key size). chunk_size is a hint. Computes in float.
+/// Each KV head has a state S (key size, value size), which each step updates and reads: with the rules
+/// "gated" and "gated_delta" S = exp(decay) S; then S += k v^T, with "delta" and "gated_delta" S += k (beta
+/// (v - S^T k))^T; output = scale S^T q for the query heads of the KV head. query is (batch, steps, heads *
+/// key size), key and value (batch, steps, KV heads * key or value size), states (batch, KV heads, key size,
+/// value size); decay has a number for each KV head or for each of its keys, beta one for each KV head or one
+/// for all. scale 0 is 1 / sqrt(key size). chunk_size is a hint. Computes in float.
 /// call<2>(op::LinearAttention{.kv_num_heads = 2, .q_num_heads = 4, .update_rule = "linear"}, q, k, v) of
 /// (1,5,12), (1,5,6) and (1,5,8) gives (1,5,16) and (1,2,3,4).
 struct LinearAttention {

@@ -8,7 +8,7 @@
 
 namespace tenon::TENON_ABI::op {
 
-/// output = input / its norm of order `p`, 1 or 2, along `axis`; 0 where the norm is 0.
+/// output = input / its norm of order `p`, 1 or 2, along `axis`; 0 if the norm is 0.
 /// op::LpNormalization{.axis = 0}(x) of (3,4) gives (0.6,0.8).
 struct LpNormalization {
   int64_t axis = -1;

@@ -61,7 +61,7 @@ struct LpPool {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-/// In version 1, p need not be whole.
+/// In version 1, p need not be an integer.
 struct LpPool_1 {
   Str auto_pad = "NOTSET";
   Ints kernel_shape{};

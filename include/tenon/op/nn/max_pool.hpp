@@ -7,7 +7,7 @@
 
 namespace tenon::TENON_ABI::op {
 
-/// Y, and on request Indices, (N, C, out...) from X (N, C, in...). Padding never is the greatest. Indices
+/// Y, and on request Indices, (N, C, out...) from X (N, C, in...). Padding is never the greatest. Indices
 /// count elements of X as one flat tensor; with storage_order 1 the first spatial axis of a plane counts
 /// fastest. op::MaxPool{.kernel_shape = {2, 2}, .strides = {2, 2}}(x) of (1,3,8,8) gives (1,3,4,4).
 struct MaxPool {

@@ -37,7 +37,7 @@ struct MaxRoiPool {
     i.out(0, Dims{i.ranked(1) ? i.dims(1)[0] : Dim(), i.ranked(0) ? i.dims(0)[1] : Dim(), pooled_shape[0],
                   pooled_shape[1]});
   }
-  /// Error{out_of_range} for an image that is not there; Error{invalid_argument} for a coordinate that is
+  /// Error{out_of_range} for an image that does not exist; Error{invalid_argument} for a coordinate that is
   /// NaN.
   template <class T>
   void compute(TensorView<const T> x, TensorView<const T> rois, TensorView<T> y) const {

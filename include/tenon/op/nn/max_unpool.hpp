@@ -10,9 +10,9 @@ namespace tenon::TENON_ABI::op {
 /// the natural ones: stride (in - 1) + kernel - pads. I counts the elements of the result as one flat tensor.
 /// With other extents in output_shape, an I that MaxPool cannot have given for a tensor of these extents
 /// counts the elements of the natural ones, which lie at the start of each axis. Of two elements for one
-/// place the second stays. output_shape may be below the natural extents as far as each window begins within
-/// it, which is what MaxPool with ceil_mode leaves; ONNX's reference and ONNX Runtime want the natural ones
-/// at least. op::MaxUnpool{.kernel_shape = {2, 2}, .strides = {2, 2}}(x, i) of two (1,3,4,4) gives (1,3,8,8).
+/// place the second stays. output_shape may be below the natural extents as long as each window begins within
+/// it, as after MaxPool with ceil_mode; ONNX's reference and ONNX Runtime demand at least the natural ones.
+/// op::MaxUnpool{.kernel_shape = {2, 2}, .strides = {2, 2}}(x, i) of two (1,3,4,4) gives (1,3,8,8).
 struct MaxUnpool {
   Ints kernel_shape{};
   Ints pads{};
@@ -68,7 +68,7 @@ struct MaxUnpool {
     }
     i.out(0, x);
   }
-  /// Error{out_of_range} for an index outside of the tensor whose elements it counts.
+  /// Error{out_of_range} for an index outside the tensor whose elements it counts.
   template <class T>
   void compute(TensorView<const T> x, TensorView<const int64_t> indices, TensorView<const int64_t>,
                TensorView<T> y) const {

@@ -40,8 +40,8 @@ void normalize(TensorView<const T> x, uint32_t mask, bool scaled, TensorView<T> 
 
 }  // namespace mean_variance_normalization_detail
 
-/// Y = (X - mean) / (deviation + 1e-9), mean and standard deviation of X over `axes`, where none stand for
-/// all. op::MeanVarianceNormalization{.axes = {0}}(x) of (1,3) gives (-1,1).
+/// Y = (X - mean) / (deviation + 1e-9), mean and standard deviation of X over `axes`, where an empty list
+/// means all. op::MeanVarianceNormalization{.axes = {0}}(x) of (1,3) gives (-1,1).
 struct MeanVarianceNormalization {
   Ints axes{0, 2, 3};
 
@@ -65,9 +65,9 @@ struct MeanVarianceNormalization {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-/// The experimental operator of the time before opset 9, which ONNX took out of its registry: statistics of
-/// each channel (axis 1), or of all of X with `across_channels`; without `normalize_variance` only the mean
-/// goes.
+/// The experimental operator from before opset 9, which ONNX removed from its registry: statistics of each
+/// channel (axis 1), or of all of X with `across_channels`; without `normalize_variance` only the mean is
+/// subtracted.
 struct MeanVarianceNormalization_1 {
   int64_t across_channels = 0;
   int64_t normalize_variance = 1;

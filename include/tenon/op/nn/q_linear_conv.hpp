@@ -19,7 +19,7 @@ struct QLinearConv {
   Ints pads{};
   Ints strides{};
 
-  // T3 stands first, so that `compute` is typed by the results.
+  // T3 comes first, so that `compute` is typed by the results.
   static constexpr TypeSet bytes = types::int8 | types::uint8;
   static constexpr Spec spec{.name = "QLinearConv",
                              .since = {10},

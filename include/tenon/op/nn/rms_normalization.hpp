@@ -15,7 +15,7 @@ struct RMSNormalization {
   float epsilon = 1e-5f;
   int64_t stash_type = 1;
 
-  // V stands first, so that `compute` is typed by the results.
+  // V comes first, so that `compute` is typed by the results.
   static constexpr Spec spec{.name = "RMSNormalization",
                              .since = {23},
                              .inputs = {{"X", "T"}, {"scale", "V"}},

@@ -10,9 +10,10 @@ namespace tenon::TENON_ABI::op {
 /// Rotates pairs of the first rotary_embedding_dim numbers (0: all) of each head's vector by the angles of
 /// its position. X is (batch, heads, steps, head size), or (batch, steps, heads * head size) with num_heads
 /// stated. The caches are (positions, pairs) with position_ids (batch, steps), else (batch, steps, pairs).
-/// Pairs are the halves' elements of one place, or with `interleaved` neighbours. Caches have an angle for
-/// each pair and no more: ONNX's algorithm says so, though its function body drops what is over. A negative
-/// position counts from behind, as in that algorithm and in the body's Gather, where ONNX Runtime refuses it.
+/// Pairs are elements at the same place in the two halves, or with `interleaved` neighbours. Caches have an
+/// angle for each pair and no more: ONNX's algorithm says so, though its function body drops the excess. A
+/// negative position counts from the end, as in that algorithm and in the body's Gather; ONNX Runtime refuses
+/// it.
 /// op::RotaryEmbedding{}(x, cos, sin, ids) of (2,3,4,8), (50,4), (50,4) and (2,4) gives (2,3,4,8).
 struct RotaryEmbedding {
   int64_t interleaved = 0;
@@ -71,7 +72,7 @@ struct RotaryEmbedding {
     i.unify(i.dims(1), i.dims(2), "extents of cos_cache and sin_cache");
     if (i.has(3)) i.expect_extents(3, {batch, steps});
   }
-  /// Error{out_of_range} for a position outside of the caches.
+  /// Error{out_of_range} for a position outside the caches.
   template <class T>
   void compute(TensorView<const T> x, TensorView<const T> cos_cache, TensorView<const T> sin_cache,
                TensorView<const int64_t> position_ids, TensorView<T> y) const {

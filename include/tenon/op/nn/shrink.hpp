@@ -7,8 +7,8 @@
 
 namespace tenon::TENON_ABI::op {
 
-/// output = input < -lambd ? input + bias : input > lambd ? input - bias : 0, and so 0 of NaN. Sums of an
-/// integer and the bias are cut towards zero, and wrap. op::Shrink{.bias = 1}(3.0f) gives 2.
+/// output = input < -lambd ? input + bias : input > lambd ? input - bias : 0, so 0 for NaN. Sums of an
+/// integer and the bias are truncated towards zero, and wrap. op::Shrink{.bias = 1}(3.0f) gives 2.
 struct Shrink {
   float bias = 0;
   float lambd = 0.5f;
@@ -37,7 +37,7 @@ struct Shrink {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 
  private:
-  /// v + by, cut towards zero. Exact for all integers, which doubles need not hold.
+  /// v + by, truncated towards zero. Exact for all integers, even if a double cannot hold them.
   struct Shift {
     uint64_t whole;
     float rest;
@@ -45,7 +45,7 @@ struct Shrink {
     template <class T>
     T operator()(T v) const {
       const uint64_t sum = static_cast<uint64_t>(v) + whole;
-      // A bias with a fraction is small. The fraction counts where it has not the sum's sign.
+      // A bias with a fraction is small. The fraction matters if its sign is not the sum's.
       const auto zero = static_cast<int64_t>(0 - whole);
       if (rest > 0 && std::cmp_less(v, zero)) return static_cast<T>(sum + 1);
       if (rest < 0 && std::cmp_greater(v, zero)) return static_cast<T>(sum - 1);

@@ -8,7 +8,7 @@ namespace tenon::TENON_ABI::op {
 
 namespace tf_idf_vectorizer_detail {
 
-/// An n-gram of the pool: its first item, how many follow, and which one of the pool it is.
+/// An n-gram of the pool: its first item, how many follow, and its number in the pool.
 template <class T>
 struct Gram {
   const T* items;
@@ -17,7 +17,7 @@ struct Gram {
 };
 
 /// The pool's n-grams in lexicographic order, a prefix before the n-grams that it begins. All that begin with
-/// the same items lie together.
+/// the same items are adjacent.
 template <class T>
 class Grams {
  public:
@@ -28,8 +28,8 @@ class Grams {
     });
   }
 
-  /// Calls found(number) for each n-gram of at least `least` and at most `most` items that stands at the
-  /// items row[0], row[distance], row[2 * distance], …, of which there are `count`.
+  /// Calls found(number) for each n-gram of at least `least` and at most `most` items that begins the `count`
+  /// items row[0], row[distance], row[2 * distance], ….
   template <class X, class F>
   void find(const X* row, int64_t distance, int64_t count, int64_t least, int64_t most, F found) const {
     auto from = grams_.begin(), to = grams_.end();
@@ -65,7 +65,7 @@ void find_all(const Grams<T>& grams, const X* row, int64_t count, int64_t least,
 }  // namespace tf_idf_vectorizer_detail
 
 /// Counts the pool's n-grams in X (C), or in each row of X (N,C), at the columns that ngram_indexes state.
-/// The pool holds all 1-grams, then all 2-grams, and so on, each beginning where ngram_counts says. N-grams
+/// The pool holds all 1-grams, then all 2-grams, and so on, each beginning where ngram_counts states. N-grams
 /// of min_gram_length to max_gram_length items count, with up to max_skip_count items left out between two.
 /// `mode` TF gives the counts, IDF the weights of n-grams that occur, TFIDF the counts by the weights.
 /// op::TfIdfVectorizer{.max_gram_length = 1, .max_skip_count = 0, .min_gram_length = 1, .mode = "TF",
@@ -177,7 +177,7 @@ struct TfIdfVectorizer {
   constexpr int64_t pool_size() const {
     return pool_int64s.empty() ? std::ssize(pool_strings) : std::ssize(pool_int64s);
   }
-  /// Calls f(n, begin, end) for the places of the pool where its n-grams lie.
+  /// Calls f(n, begin, end) for the range of the pool that holds its n-grams.
   template <class F>
   constexpr void each_size(F f) const {
     for (std::size_t k = 0; k < ngram_counts.size(); ++k)

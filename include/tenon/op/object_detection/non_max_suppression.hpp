@@ -10,12 +10,12 @@
 namespace tenon::TENON_ABI::op {
 
 /// selected_indices (K, 3), rows (image, class, box), from boxes (N, B, 4) and scores (N, classes, B), best
-/// scores first for each class of each image: at most max_output_boxes_per_class boxes, none where it is left
+/// scores first for each class of each image: at most max_output_boxes_per_class boxes, none if it is left
 /// out, each with a score above score_threshold, if given, and the intersection of none with a better one
-/// more than iou_threshold of the union. An empty tensor is as good as none. A box is (y1, x1, y2, x2) of two
-/// opposite corners, with center_point_box 1 (x of the centre, y of the centre, width, height). Scores that
-/// are no numbers are left out. op::NonMaxSuppression{}(boxes, scores, int64_t{3}, 0.5f) of (1,6,4) and
-/// (1,1,6) gives (K,3), K at most 3.
+/// more than iou_threshold of the union. An empty tensor counts as absent. A box is (y1, x1, y2, x2) of two
+/// opposite corners, with center_point_box 1 (x of the centre, y of the centre, width, height). Boxes with
+/// NaN scores are left out. op::NonMaxSuppression{}(boxes, scores, int64_t{3}, 0.5f) of (1,6,4) and (1,1,6)
+/// gives (K,3), K at most 3.
 struct NonMaxSuppression {
   int64_t center_point_box = 0;
 

@@ -13,9 +13,9 @@ namespace tenon::TENON_ABI::op {
 
 /// Y (R, C, output_height, output_width) from X (N, C, H, W), rois (R, 4), whose rows are (left, top, right,
 /// bottom), and the images of the regions, batch_indices (R). Coordinates are multiplied by spatial_scale;
-/// half_pixel takes 0.5 off, output_half_pixel makes each side at least 1. A bin is the mean, or by mode max
-/// the greatest weighted cell, of sampling_ratio samples along both axes; 0 stands for one a cell, rounded
-/// up. op::RoiAlign{.output_height = 2, .output_width = 2}(x, rois, images) of (1,3,8,8), (5,4) and (5) gives
+/// half_pixel subtracts 0.5, output_half_pixel makes each side at least 1. A bin is the mean, or by mode max
+/// the greatest weighted cell, of sampling_ratio samples along both axes; 0 means one per cell, rounded up.
+/// op::RoiAlign{.output_height = 2, .output_width = 2}(x, rois, images) of (1,3,8,8), (5,4) and (5) gives
 /// (5,3,2,2).
 struct RoiAlign {
   Str coordinate_transformation_mode = "half_pixel";
@@ -41,7 +41,7 @@ struct RoiAlign {
       attr("sampling_ratio", &RoiAlign::sampling_ratio),
       attr("spatial_scale", &RoiAlign::spatial_scale)};
 
-  /// The most samples of a region along an axis, where there is more than one to a bin.
+  /// The most samples of a region along an axis, if a bin has more than one.
   static constexpr int64_t most_samples = int64_t{1} << 22;
 
   constexpr void infer(Infer& i) const {
@@ -63,7 +63,7 @@ struct RoiAlign {
     if (i.ranked(2)) regions = i.unify(regions, i.dims(2)[0], "numbers of rois and of batch_indices");
     i.out(0, Dims{regions, i.ranked(0) ? i.dims(0)[1] : Dim(), output_height, output_width});
   }
-  /// Error{out_of_range} for an image that is not there, for coordinates that are not finite, and for a
+  /// Error{out_of_range} for an image that does not exist, for coordinates that are not finite, and for a
   /// region of too many samples.
   template <class T>
   void compute(TensorView<const T> x, TensorView<const T> rois, TensorView<const int64_t> batch_indices,

@@ -6,7 +6,8 @@
 namespace tenon::TENON_ABI::op {
 
 /// True for an optional that holds a value. Since version 18 the input may be a tensor or a sequence, which
-/// is a value, and may be left out, which is none. op::OptionalHasElement{}(op::Optional{}(x)) gives true.
+/// counts as a value, or be left out, which gives false. op::OptionalHasElement{}(op::Optional{}(x)) gives
+/// true.
 struct OptionalHasElement {
   static constexpr TypeSet values = types::all | seq(types::all);
   static constexpr Spec spec{.name = "OptionalHasElement",

@@ -11,9 +11,9 @@ namespace tenon::TENON_ABI::op {
 /// Y = prob_mod(softmax(score_mod(Q K^T * scale))) V for each head; scale is 1 / sqrt(head size) by default.
 /// Q is (batch, heads, queries, size), K and V (batch, KV heads, keys, size or value size); each KV head
 /// serves heads / KV heads query heads in their order. The graphs turn a tensor (batch, heads, queries, keys)
-/// into one of the same type and extents; its type is the softmax's: softmax_precision, or else T, but
-/// float in the place of narrower ones. op::FlexAttention{}(q, k, v) of (2,9,4,8), (2,3,6,8) and (2,3,6,5)
-/// gives (2,9,4,5).
+/// into one of the same type and extents; its type is the softmax's: softmax_precision, or else T, but float
+/// instead of narrower types. op::FlexAttention{}(q, k, v) of (2,9,4,8), (2,3,6,8) and (2,3,6,5) gives
+/// (2,9,4,5).
 struct FlexAttention {
   BodyRef prob_mod{};
   Opt<float> scale{};
@@ -49,7 +49,7 @@ struct FlexAttention {
   void compute(Context& c, TensorView<const T> q, TensorView<const T> k, TensorView<const T> v,
                TensorView<T> y) const {
     if (y.empty()) return;
-    // Double where the softmax or the operands are.
+    // Double if the softmax or the operands are.
     if (softmax_type(dtype_of<T>) == DType::float64) attend<double>(c, q, k, v, y);
     else attend<compute_t<T>>(c, q, k, v, y);
   }
@@ -59,7 +59,7 @@ struct FlexAttention {
   DType softmax_type(DType t) const {
     return softmax_precision ? dtype_from_onnx(*softmax_precision) : compute_dtype(t);
   }
-  /// Refuses a graph that does not turn `scores` into their like.
+  /// Refuses a graph whose result differs from `scores` in type or extents.
   static void check_mod(Infer& i, std::string_view name, const BodyRef& mod, const Info& scores) {
     if (!mod || i.failed()) return;
     if (mod->inputs() != 1 || mod->outputs() != 1)
@@ -102,7 +102,7 @@ struct FlexAttention {
       a.softmax_type = type;
       return kernels::attention<W>(a);
     }
-    // The graphs want all scores at once.
+    // The graphs need all scores at once.
     Scratch scratch;
     const int64_t box[] = {batch, kv_heads, group};
     const auto batch_of = [&](const int64_t* of_a, const int64_t* of_b, const int64_t* of_c) {

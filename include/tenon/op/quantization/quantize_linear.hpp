@@ -5,16 +5,16 @@
 
 namespace tenon::TENON_ABI::op {
 
-/// Rounded to nearest, ties to even, the zero point added, then confined to the range of y's type; NaN
-/// becomes the least integer. One scale for the tensor, for each index of `axis`, or for each `block_size`
-/// elements along it. The quotient has the type `precision`, by default y_scale's.
+/// Rounded to nearest, ties to even, the zero point added, then clamped to the range of y's type; NaN becomes
+/// the least integer. One scale for the tensor, for each index of `axis`, or for each `block_size` elements
+/// along it. The quotient has the type `precision`, by default y_scale's.
 /// op::QuantizeLinear{}(1.0f, 0.5f, uint8_t{128}) gives 130.
 struct QuantizeLinear {
   int64_t axis = 1;
   int64_t block_size = 0;
   int64_t output_dtype = 0;
   int64_t precision = 0;
-  int64_t saturate = 1;  ///< 0: too large a number becomes NaN or infinity, for the float8 types
+  int64_t saturate = 1;  ///< 0: numbers too large for a float8 type become NaN or infinity
 
   static constexpr TypeSet reals = types::float16 | types::float32 | types::bfloat16 | types::int32;
   static constexpr Spec spec{.name = "QuantizeLinear",

@@ -6,7 +6,7 @@
 namespace tenon::TENON_ABI::op {
 
 /// log of sums over `axes`, by default all, with noop_with_empty_axes none: of the elements themselves. Of
-/// nothing it is -infinity. Integers are truncated, and held within their type's range. op::ReduceLogSum{}(x,
+/// nothing it is -infinity. Integers are truncated, and clamped to their type's range. op::ReduceLogSum{}(x,
 /// constant<int64_t, 1>) of (2,3) gives (2,1).
 using ReduceLogSum = Reduction<"ReduceLogSum", kernels::ReduceOp::log_sum>;
 

@@ -7,11 +7,10 @@ namespace tenon::TENON_ABI::op {
 
 /// Gates in the order z, r, h; `activations` f, g for each direction. z, r = f(X W^T + H R^T + biases),
 /// h = g(X W^T + (r * H) R^T + biases), H = (1 - z) * h + z * H; with linear_before_reset, r scales H R^T and
-/// its bias in the place of H. With layout 0, X is (steps, batch, input), Y (steps, directions, batch,
-/// hidden), the states (directions, batch, hidden); with 1, the batch goes first. Sequences that
-/// sequence_lens end early leave zeros in Y, and their last state in Y_h, which is the initial one for a
-/// length of 0. call<2>(op::GRU{}, x, w, r) of (7,2,3), (1,12,3) and (1,12,4) gives Y (7,1,2,4) and Y_h
-/// (1,2,4).
+/// its bias instead of H. With layout 0, X is (steps, batch, input), Y (steps, directions, batch, hidden),
+/// the states (directions, batch, hidden); with 1, the batch goes first. Sequences that sequence_lens end
+/// early leave zeros in Y, and their last state in Y_h, which is the initial one for a length of 0.
+/// call<2>(op::GRU{}, x, w, r) of (7,2,3), (1,12,3) and (1,12,4) gives Y (7,1,2,4) and Y_h (1,2,4).
 struct GRU {
   std::vector<float> activation_alpha{};
   std::vector<float> activation_beta{};

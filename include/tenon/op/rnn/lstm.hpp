@@ -69,8 +69,9 @@ struct LSTM {
     const auto functions =
         rnn_functions<3>(activations, activation_alpha, activation_beta, {"sigmoid", "tanh", "tanh"});
     const int directions = direction_count(direction);
-    // `this` is named because compilers differ in its place among a generic lambda's captures: in a program
-    // of g++'s and clang's units one compiler's function would read what the other's wrote.
+    // `this` is captured by name because compilers differ in its place among a generic lambda's captures: in
+    // a program with units of g++ and clang, one compiler's function would read captures that the other's
+    // wrote.
     run_recurrent<kernels::LstmArgs, T>(
         spec.name, form(), {x, w, r, b, sequence_lens, initial_h, y, y_h, packed_w},
         [&, this](auto& a, int d) {

@@ -5,10 +5,10 @@
 
 namespace tenon::TENON_ABI::op {
 
-/// H = f(X W^T + H R^T + biases), f the direction's one of `activations`. With layout 0, X is (steps, batch,
-/// input), Y (steps, directions, batch, hidden), the states (directions, batch, hidden); with 1, the batch
-/// goes first. Sequences that sequence_lens end early leave zeros in Y, and their last state in Y_h, which is
-/// the initial one for a length of 0.
+/// H = f(X W^T + H R^T + biases), where f is the direction's one of `activations`. With layout 0, X is
+/// (steps, batch, input), Y (steps, directions, batch, hidden), the states (directions, batch, hidden); with
+/// 1, the batch goes first. Sequences that sequence_lens end early leave zeros in Y, and their last state in
+/// Y_h, which is the initial one for a length of 0.
 /// call<2>(op::RNN{}, x, w, r) of (7,2,3), (1,4,3) and (1,4,4) gives Y (7,1,2,4) and Y_h (1,2,4).
 struct RNN {
   std::vector<float> activation_alpha{};

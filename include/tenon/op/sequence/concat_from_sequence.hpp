@@ -6,9 +6,9 @@
 
 namespace tenon::TENON_ABI::op {
 
-/// The tensors one behind the other along `axis`, on which alone their extents may differ. Where `new_axis`
-/// is 1 the result has the axis besides theirs, and their extents are equal. Error{invalid_argument} for an
-/// empty sequence. op::ConcatFromSequence{.axis = 0}(sequence) of (2,3) and (1,3) gives (3,3).
+/// The tensors concatenated along `axis`, the only axis on which their extents may differ. If `new_axis` is
+/// 1, they are stacked along a new axis, and their extents are equal. Error{invalid_argument} for an empty
+/// sequence. op::ConcatFromSequence{.axis = 0}(sequence) of (2,3) and (1,3) gives (3,3).
 struct ConcatFromSequence {
   Opt<int64_t> axis{};
   int64_t new_axis = 0;
@@ -34,7 +34,7 @@ struct ConcatFromSequence {
     else d[a] = Dim();
     i.out(0, d);
   }
-  /// Error{invalid_shape} where the axis or the extents do not fit.
+  /// Error{invalid_shape} if the axis or the extents do not fit.
   Value compute(Context& c, const Value& input_sequence) const {
     const std::vector<Value>& items = input_sequence.sequence().items;
     if (items.empty()) raise(ErrorCode::invalid_argument, spec.name, "the sequence is empty");

@@ -5,7 +5,7 @@
 
 namespace tenon::TENON_ABI::op {
 
-/// The empty sequence of tensors of element type `dtype`, ONNX's number of it; float without one.
+/// The empty sequence of tensors of element type `dtype` (ONNX's number), by default float.
 /// op::SequenceEmpty{}() gives a seq(tensor(float)) of no tensors.
 struct SequenceEmpty {
   Opt<int64_t> dtype{};

@@ -1,4 +1,4 @@
-// SequenceErase: a sequence less one tensor.   onnx.ai/onnx/operators/onnx__SequenceErase.html
+// SequenceErase: a sequence without one tensor.   onnx.ai/onnx/operators/onnx__SequenceErase.html
 #pragma once
 
 #include "tenon/op/families/sequence.hpp"
@@ -6,7 +6,7 @@
 namespace tenon::TENON_ABI::op {
 
 /// The sequence without the tensor at `position`, a scalar in [-n, n) for a sequence of n; negative positions
-/// count from the end, and the last tensor goes where none is given. Error{out_of_range} outside.
+/// count from the end, and without a position the last tensor is removed. Error{out_of_range} outside.
 /// op::SequenceErase{}(sequence, int64_t{0}) gives all but the first.
 struct SequenceErase {
   static constexpr Spec spec{.name = "SequenceErase",

@@ -1,4 +1,4 @@
-// SequenceInsert: a sequence and one tensor more.   onnx.ai/onnx/operators/onnx__SequenceInsert.html
+// SequenceInsert: a sequence with one more tensor.   onnx.ai/onnx/operators/onnx__SequenceInsert.html
 #pragma once
 
 #include "tenon/op/families/sequence.hpp"
@@ -6,7 +6,7 @@
 namespace tenon::TENON_ABI::op {
 
 /// The sequence with a copy of the tensor in front of `position`, a scalar in [-n, n] for a sequence of n;
-/// negative positions count from the end, and the tensor comes last where none is given. Error{out_of_range}
+/// negative positions count from the end, and without a position the tensor comes last. Error{out_of_range}
 /// outside. op::SequenceInsert{}(sequence, x) gives the tensors of the sequence, then x.
 struct SequenceInsert {
   static constexpr Spec spec{

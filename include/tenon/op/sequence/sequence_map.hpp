@@ -5,9 +5,9 @@
 
 namespace tenon::TENON_ABI::op {
 
-/// Runs `body` for each tensor of the first sequence. It takes that tensor, and of each further input the
-/// tensor at the same place if it is a sequence, which has to be as long as the first, or the tensor itself.
-/// Its results, which are tensors, become one sequence each.
+/// Runs `body` for each tensor of the first sequence. It takes that tensor, and for each further input the
+/// input itself if it is a tensor, or the tensor at the same place if it is a sequence, which must be as long
+/// as the first. Each of its results, which are tensors, becomes a sequence.
 /// op::SequenceMap{body}(sequence, x) gives (body(sequence[0], x), body(sequence[1], x), …).
 struct SequenceMap {
   BodyRef body{};
@@ -41,7 +41,7 @@ struct SequenceMap {
       i.out(k, one.dims);
     }
   }
-  /// Error{invalid_shape} where sequences differ in length.
+  /// Error{invalid_shape} if sequences differ in length.
   std::vector<Value> compute(Context& c, const Value& input_sequence,
                              std::span<const Value* const> additional_inputs) const {
     const std::size_t count = input_sequence.sequence().items.size(),
@@ -75,13 +75,13 @@ struct SequenceMap {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 
  private:
-  /// What the body sees of an operand: one of its tensors if it is a sequence.
+  /// What the body gets of an operand: one of its tensors if it is a sequence.
   static Info sample_of(const Info& operand) {
     Info i = shape_of(operand);
     if (i.type.kind == Kind::sequence) i.type = i.type.element;
     return i;
   }
-  /// Sets the element types of results of a body that never ran.
+  /// Sets the element types of the results of a body that never ran.
   void name_types(std::span<const Value> in, std::span<Sequence> results) const {
     std::vector<Info> samples;
     for (const Value& v : in) samples.push_back(sample_of(info_of(v)));

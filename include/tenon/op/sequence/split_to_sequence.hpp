@@ -5,8 +5,8 @@
 
 namespace tenon::TENON_ABI::op {
 
-/// A scalar `split` is the length of every part but perhaps the last, a vector states the length of each.
-/// Without it parts have length 1, and lose the axis where `keepdims` is 0.
+/// A scalar `split` is the length of every part except perhaps the last, a vector states the length of each.
+/// Without it parts have length 1, and lose the axis if `keepdims` is 0.
 /// op::SplitToSequence{}(x, int64_t{2}) of (5) gives tensors of (2), (2) and (1).
 struct SplitToSequence {
   int64_t axis = 0;
@@ -22,7 +22,7 @@ struct SplitToSequence {
   static constexpr Attributes attributes{attr("axis", &SplitToSequence::axis),
                                          attr("keepdims", &SplitToSequence::keepdims).flag()};
 
-  /// Parts are values of their own; a greater number of them comes from a mistaken extent.
+  /// Parts are separate values; a greater number of them indicates a wrong extent.
   static constexpr int64_t max_parts = int64_t{1} << 22;
 
   constexpr void infer(Infer& i) const {
@@ -52,14 +52,14 @@ struct SplitToSequence {
     bool equal = true;
     for (int64_t k = 0; k < count.value(); ++k) {
       const Dim length = i.element(1, k);
-      if (length.below(0)) return {};  // the run says which part it is
+      if (length.below(0)) return {};  // the run reports which part it is
       sum = sum + length;
       equal &= length.same(first);
     }
     if (sum.differs(extent)) i.fail("the parts sum to ", sum, ", not to extent ", extent);
     return equal ? first : Dim();
   }
-  /// Error{invalid_shape} where the lengths are negative, or do not sum to the extent of the axis.
+  /// Error{invalid_shape} if lengths are negative, or do not sum to the extent of the axis.
   Value compute(Context& c, AnyView input, AnyView split) const {
     const int a = resolve_axis(axis, input.rank());
     const auto [outer, extent, inner] = split_at(input.extents(), a);

@@ -40,7 +40,7 @@ struct BitCast {
   void compute(AnyView input, AnyOut output) const {
     if (input.empty() || input.data() == output.data()) return;
     if (output.dtype() == DType::bool_) {
-      // A bool is 0 or 1; no other byte may stand in its place.
+      // A bool is 0 or 1; no other byte may represent it.
       const auto* bytes = static_cast<const unsigned char*>(input.data());
       std::transform(bytes, bytes + input.size(), static_cast<bool*>(output.data()),
                      [](unsigned char byte) { return byte != 0; });

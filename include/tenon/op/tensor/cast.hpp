@@ -6,7 +6,7 @@
 namespace tenon::TENON_ABI::op {
 
 /// output = input in elements of type `to`, one of ONNX's numbers. base/convert.hpp states the rules.
-/// Error{invalid_argument} for a string that says no such element. op::Cast{.to = dtype<int32_t>}(2.7f)
+/// Error{invalid_argument} for a string that is not a valid element. op::Cast{.to = dtype<int32_t>}(2.7f)
 /// gives 2.
 struct Cast {
   Str round_mode = "up";  ///< how float8e8m0 rounds: up, down, nearest
@@ -14,7 +14,7 @@ struct Cast {
   Opt<int64_t> to{};
 
  private:
-  /// Version 1 names the type: "FLOAT", "INT64". Only case parts these names from the ones in tensor(…).
+  /// Version 1 names the type: "FLOAT", "INT64". These names differ only in case from the ones in tensor(…).
   static void read_type_name(Cast& op, const Str& name) {
     std::string lower{std::string_view(name)};
     for (char& c : lower)

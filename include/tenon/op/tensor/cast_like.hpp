@@ -22,7 +22,7 @@ struct CastLike {
   constexpr void infer(Infer& i) const {
     check_round_mode(i, round_mode);
     if (i.in(1).type.kind == Kind::tensor) infer_cast(i, i.dtype(1));
-    else i.out(0, i.dims(0));  // only the run knows the type
+    else i.out(0, i.dims(0));  // the type is known only at run time
   }
   void compute(AnyView input, AnyView, AnyOut output) const {
     cast(input, output, cast_options(saturate, round_mode));

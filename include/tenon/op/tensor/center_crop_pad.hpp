@@ -1,4 +1,4 @@
-// CenterCropPad: extents as asked for, cropped or padded evenly.
+// CenterCropPad: extents as requested, cropped or padded evenly.
 // onnx.ai/onnx/operators/onnx__CenterCropPad.html
 #pragma once
 
@@ -7,9 +7,9 @@
 
 namespace tenon::TENON_ABI::op {
 
-/// Axis axes[k] (by default k) gets the extent shape[k]: elements of the middle are taken, or zeros (strings:
-/// empty ones) put around. An odd one goes behind. op::CenterCropPad{}(x, constant<int64_t, 2, 4>) of (4,3)
-/// gives (2,4).
+/// Axis axes[k] (by default k) gets the extent shape[k]: the middle elements are taken, or zeros (strings:
+/// empty ones) added around. An odd one is at the end. op::CenterCropPad{}(x, constant<int64_t, 2, 4>) of
+/// (4,3) gives (2,4).
 struct CenterCropPad {
   Ints axes{};
 

@@ -8,8 +8,8 @@
 namespace tenon::TENON_ABI::op {
 
 /// The slices of `axis` at which condition (n) is true; without an axis, of the elements in row-major order.
-/// Where n and the extent differ, what lies behind the shorter one is left out. op::Compress{.axis = 0}(x, c)
-/// of (3,2) and (true,false,true) gives (2,2).
+/// If n and the extent differ, elements past the shorter one are left out. op::Compress{.axis = 0}(x, c) of
+/// (3,2) and (true,false,true) gives (2,2).
 struct Compress {
   Opt<int64_t> axis{};
 

@@ -1,4 +1,4 @@
-// Concat: tensors one behind the other along an axis.   onnx.ai/onnx/operators/onnx__Concat.html
+// Concat: tensors joined along an axis.   onnx.ai/onnx/operators/onnx__Concat.html
 #pragma once
 
 #include "tenon/base/scratch.hpp"
@@ -65,7 +65,7 @@ struct Concat {
     const int along = resolve_axis(axis.value_or(1), concat_result.rank());
     const AxisSplit whole = split_at(concat_result.extents(), along);
     const int64_t row = whole.extent * whole.inner;
-    // In one loop over the rows the result is written from end to end, and threads meet once.
+    // In one loop over the rows the result is written from end to end, and threads synchronise once.
     if (const DType d = concat_result.dtype(); d != DType::string && !is_packed(d)) {
       Scratch scratch;
       auto* const parts = scratch.take<kernels::Rows>(static_cast<int64_t>(inputs.size()));
@@ -77,7 +77,7 @@ struct Concat {
     for (const AnyView& x : inputs) {
       const int64_t length = x.extent(along) * whole.inner;
       const auto place = static_cast<const std::byte*>(concat_result.data()) + packed_bytes(at, x.dtype());
-      if (whole.outer == 1 && x.data() == place) {  // a plan let the operand lie there
+      if (whole.outer == 1 && x.data() == place) {  // a plan placed the operand there
         at += length;
         continue;
       }

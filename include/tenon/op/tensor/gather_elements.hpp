@@ -6,8 +6,8 @@
 
 namespace tenon::TENON_ABI::op {
 
-/// Each element of the result is data's at the same coordinates, but for the one on `axis`, which indices
-/// give. The result has the extents of indices, which on other axes are at most data's.
+/// Each element of the result is data's at the same coordinates, except on `axis`, where indices give it. The
+/// result has the extents of indices, which on other axes are at most data's.
 /// op::GatherElements{.axis = 1}(x, indices) of (2,3) and (2,1) gives (2,1).
 struct GatherElements {
   int64_t axis = 0;

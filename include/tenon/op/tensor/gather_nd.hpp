@@ -6,7 +6,7 @@
 
 namespace tenon::TENON_ABI::op {
 
-/// indices (…, k) name slices of data by their first k coordinates behind the `batch_dims` axes that data and
+/// indices (…, k) name slices of data by their first k coordinates after the `batch_dims` axes that data and
 /// indices share; coordinates below 0 count from the end. op::GatherND{.batch_dims = 1}(x, indices) of
 /// (2,3,4) and (2,1) gives (2,4).
 struct GatherND {

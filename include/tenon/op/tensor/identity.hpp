@@ -35,7 +35,7 @@ struct Identity {
     i.out(0, i.dims(0));
   }
   Value compute(Context& c, const Value& input) const {
-    // What is merely lent may end before the result does.
+    // Borrowed memory may end before the result does.
     if (input.is_tensor() && input.tensor().storage().use_count() == 0)
       return input.tensor().clone(c.allocator());
     return input;

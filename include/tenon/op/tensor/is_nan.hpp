@@ -23,7 +23,7 @@ struct IsNaN {
     using Limits = std::numeric_limits<T>;
     constexpr uint64_t sign = float_bits(T(-1.0f)) & ~float_bits(T(1.0f)),
                        nan = float_bits(Limits::quiet_NaN());
-    // Where the one NaN stands in the place of -0, the sign is no part of it.
+    // If the only NaN has the bits of -0, the sign bit is not a sign.
     constexpr bool zero = nan == sign;
     constexpr uint64_t low = Limits::has_infinity ? float_bits(Limits::infinity()) + 1 : nan;
     kernels::within(x.data(), y.data(), x.size(), zero ? ~uint64_t{0} : sign - 1, low,

@@ -8,7 +8,7 @@
 
 namespace tenon::TENON_ABI::op {
 
-/// indices have an axis at least, which ONNX's inference asks for. A new axis of extent depth before `axis`:
+/// indices have at least one axis, as ONNX's inference demands. A new axis of extent depth before `axis`:
 /// along it, values is (off, on), and on stands at the index. Since 11 indices from -depth on count from the
 /// end; an index outside leaves all off. Before, ONNX's inference refuses constants below 0. Numbers of other
 /// types are truncated to int64. op::OneHot{}(indices, depth, values) of (2), 3 and (2) gives (2,3).

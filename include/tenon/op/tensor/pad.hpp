@@ -30,9 +30,9 @@ constexpr PadAxis pad_axis(int64_t extent, int64_t front, int64_t back) {
 
 }  // namespace pad_detail
 
-/// pads: elements in front of each of `axes` (default: all), then elements behind each; below 0 elements are
-/// cut away. The border repeats constant_value (default 0, false, ""), the outermost element (edge), or the
-/// elements within, mirrored at the outermost one (reflect) or wrapped around (wrap).
+/// pads: elements before each of `axes` (default: all), then elements after each; negative numbers cut
+/// elements away. The border repeats constant_value (default 0, false, ""), the outermost element (edge), or
+/// the elements within, mirrored at the outermost one (reflect) or wrapped around (wrap).
 /// op::Pad{}(x, constant<int64_t, 0, 1, 0, 2>) of (2,3) gives (2,6).
 struct Pad {
   Str mode = "constant";

@@ -53,7 +53,7 @@ struct Reshape {
         if (r[k].is(0)) i.fail("-1 stands beside the extent 0 at axis ", k);
     });
     if (x.ranked() && left >= 0) {
-      // Extents that the input has too cancel out, so that neither a symbol nor a 0 among them does harm.
+      // Extents that the input has too cancel out, so that a symbol or a 0 among them does no harm.
       Dim have = 1, given = 1;
       for (int k = 0; k < r.rank(); ++k) {
         bool cancelled = k == left || copied[k];

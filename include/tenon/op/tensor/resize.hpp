@@ -8,9 +8,9 @@
 namespace tenon::TENON_ABI::op {
 
 /// The axes `axes` (by default all) get the extents `sizes`, or their extents times `scales`, rounded down;
-/// the one of the two that is not meant is left out or empty. roi, the parts of the axes that are taken, is
-/// read by tf_crop_and_resize alone: their starts, then their ends, in [0, 1]; without it all is taken.
-/// Integers are computed as real numbers and truncated.
+/// the unused one of the two is left out or empty. Only tf_crop_and_resize reads roi, the parts of the axes
+/// to take: their starts, then their ends, in [0, 1]; without it all is taken. Integers are computed as real
+/// numbers and truncated.
 /// op::Resize{.mode = "linear"}(x, roi, scales) of (4,4), (0) and (2) gives (8,6) for scales 2 and 1.5.
 struct Resize {
   int64_t antialias = 0;  ///< whether shortened axes get the mean of all that they cover; not for nearest
@@ -55,7 +55,7 @@ struct Resize {
   constexpr int axis(int64_t k, int rank) const {
     return static_cast<int>(axes.empty() ? k : resolve_axis(axes[k], rank));
   }
-  /// Whether an input is there, and not known to be empty.
+  /// Whether an input is present, and not known to be empty.
   static constexpr bool given(const Infer& i, int input) {
     return i.has(input) && !i.dims(input).count().is(0);
   }
@@ -82,7 +82,7 @@ struct Resize {
     }
     return scale;
   }
-  /// The extents that sizes ask for.
+  /// The extents that sizes request.
   constexpr void size_extents(Infer& i, Dims& y) const {
     const Dims x = y;
     const int64_t n = listed(x.rank());

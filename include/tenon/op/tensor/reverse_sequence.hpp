@@ -1,4 +1,4 @@
-// ReverseSequence: the first elements of each sequence turned round.
+// ReverseSequence: the first elements of each sequence reversed.
 // onnx.ai/onnx/operators/onnx__ReverseSequence.html
 #pragma once
 

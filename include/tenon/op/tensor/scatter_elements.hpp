@@ -6,9 +6,9 @@
 
 namespace tenon::TENON_ABI::op {
 
-/// Each update goes to data's element at the same coordinates, but for the one on `axis`, which indices give,
-/// from the end where below 0. Of two updates to one place the second replaces the first, or is reduced after
-/// it. op::ScatterElements{.axis = 1}(x, indices, updates) of (2,3), (2,1) and (2,1) gives (2,3).
+/// Each update goes to data's element at the same coordinates, except on `axis`, where indices give it,
+/// counted from the end if negative. Of two updates to one place the second replaces the first, or is reduced
+/// after it. op::ScatterElements{.axis = 1}(x, indices, updates) of (2,3), (2,1) and (2,1) gives (2,3).
 struct ScatterElements {
   int64_t axis = 0;
   Str reduction = "none";  ///< none, add, mul; since 18 max, min

@@ -6,7 +6,7 @@
 namespace tenon::TENON_ABI::op {
 
 /// indices (…, k) name slices of data by their first k coordinates; coordinates below 0 count from the end.
-/// updates (…, slice) go there in row-major order: a later one of the same place replaces an earlier one, or
+/// updates (…, slice) go there in row-major order: a later one for the same place replaces an earlier one, or
 /// is reduced after it. op::ScatterND{.reduction = "add"}(x, indices, updates) of (4,5), (2,1) and (2,5)
 /// gives (4,5).
 struct ScatterND {

@@ -5,10 +5,10 @@
 
 namespace tenon::TENON_ABI::op {
 
-/// The extents of axes [start, end), as int64; both count from the end where below 0, and are cut to the
+/// The extents of axes [start, end), as int64; both count from the end if negative, and are clamped to the
 /// rank. op::Shape{.start = 1}(x) of (2,3,4) gives (3,4).
 struct Shape {
-  Opt<int64_t> end{};  ///< behind the last axis unless stated
+  Opt<int64_t> end{};  ///< past the last axis unless stated
   int64_t start = 0;
 
   static constexpr Spec spec{.name = "Shape",

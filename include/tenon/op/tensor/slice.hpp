@@ -14,7 +14,7 @@ struct SliceAxis {
   int64_t start = 0, count = 0, step = 1;
 };
 
-/// Starts and ends below 0 count from the end of the axis; beyond it they are cut. Steps are not 0.
+/// Starts and ends below 0 count from the end of the axis; beyond it they are clamped. Steps are not 0.
 constexpr SliceAxis slice_axis(int64_t start, int64_t end, int64_t step, int64_t extent) {
   if (extent == 0) return {};
   if (start < 0) start += extent;
@@ -49,7 +49,7 @@ constexpr Dim slice_extent(Dim extent, Opt<int64_t> start, Opt<int64_t> end, Dim
 
 }  // namespace slice_detail
 
-/// Negative starts and ends count from the end of their axis, beyond which they are cut. Without `axes` the
+/// Negative starts and ends count from the end of their axis, to which they are clamped. Without `axes` the
 /// first axes are meant, without `steps` each is 1; steps below 0 go backwards. op::Slice{}(x,
 /// constant<int64_t, 1>, constant<int64_t, 3>) of (4,5) gives (2,5).
 struct Slice {

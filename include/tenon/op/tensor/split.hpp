@@ -51,7 +51,7 @@ constexpr void infer_even_split(Infer& i, int64_t along, int64_t parts, bool exa
   infer_split(i, along, parts, [&](int k) { return even_part(extent, parts, k); });
 }
 
-/// `length(k)` is part k's, for parts that nobody asks for.
+/// `length(k)` is part k's, for parts that are not requested.
 template <class Length>
 void split(AnyView x, int64_t along, std::span<const AnyOut> outputs, Length length) {
   if (x.empty()) return;
@@ -106,7 +106,7 @@ struct Split {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
-/// An attribute states the lengths, or an input of the data's type, which wins.
+/// An attribute states the lengths, or an input of the data's type, which takes precedence.
 struct Split_1 {
   Opt<int64_t> axis{};  ///< 0 unless stated
   std::vector<int64_t> split{};

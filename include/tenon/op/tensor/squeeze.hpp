@@ -34,7 +34,7 @@ struct Squeeze {
     for (int d = 0; d < x.rank(); ++d) {
       const bool here = named >> d & 1;
       if (here && x[d].differs(1)) return i.fail("axis ", d, " of ", x, " is not 1");
-      if (!stated && !x[d].known()) return;  // not even the rank is known
+      if (!stated && !x[d].known()) return;  // even the rank is unknown
       if (stated ? !here : !x[d].is(1)) r.push_back(x[d]);
     }
     i.out(0, r);

@@ -6,9 +6,9 @@
 namespace tenon::TENON_ABI::op {
 
 /// past_cache (batch, …, M, …) with the m entries of update written along `axis`, in batch b from
-/// write_indices[b] on (without it from 0). They end within the cache when linear, and go on at its beginning
-/// when circular: there any index is valid, since ONNX takes it modulo M (np.mod in its algorithm, so that -1
-/// is the last entry), with an empty update too. ONNX Runtime refuses negative ones.
+/// write_indices[b] on (without it from 0). They end within the cache when linear, and continue at its
+/// beginning when circular: there any index is valid, because ONNX takes it modulo M (np.mod in its
+/// algorithm, so that -1 is the last entry), even with an empty update. ONNX Runtime refuses negative ones.
 /// op::TensorScatter{}(cache, update, at) of (2,8,4), (2,1,4) and (2) gives (2,8,4).
 struct TensorScatter {
   int64_t axis = -2;
@@ -38,7 +38,7 @@ struct TensorScatter {
     if (cache[along].below(update[along]))
       return i.fail("update ", update, " has more entries than past_cache ", cache);
   }
-  /// Error{out_of_range} where a linear write leaves the cache.
+  /// Error{out_of_range} if a linear write leaves the cache.
   void compute(AnyView past_cache, AnyView update, TensorView<const int64_t> write_indices,
                AnyOut present_cache) const {
     const int along = resolve_axis(axis, past_cache.rank());

@@ -10,7 +10,7 @@ namespace tile_detail {
 template <class Repeats>
 void tile(AnyView x, AnyOut y, Repeats repeats) {
   if (y.empty()) return;
-  // Each axis is walked in two loops: the copies, and the elements of one.
+  // Each axis is walked in two loops: over the copies, and over the elements of one.
   int64_t extents[2 * max_rank], to[2 * max_rank], from[2 * max_rank];
   const Extents steps = dense_strides(y.extents()), source = dense_strides(x.extents());
   for (int d = 0; d < x.rank(); ++d) {

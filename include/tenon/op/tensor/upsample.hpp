@@ -5,9 +5,9 @@
 
 namespace tenon::TENON_ABI::op {
 
-/// Each extent times its scale, which is at least 1, rounded down; element j of an axis is the one at
-/// j / scale, or the lower neighbour with mode nearest. op::Upsample{}(x, scales) of (1,1,2,2) and (1,1,2,3)
-/// gives (1,1,4,6).
+/// Each extent times its scale, which is at least 1, rounded down; element j of an axis is the one at j /
+/// scale, with mode nearest the lower neighbour. op::Upsample{}(x, scales) of (1,1,2,2) and (1,1,2,3) gives
+/// (1,1,4,6).
 struct Upsample {
   Str mode = "nearest";  ///< nearest, linear
 

@@ -5,17 +5,17 @@
 
 namespace tenon::TENON_ABI {
 
-/// Whether each string of x, from its first to its last byte, matches a pattern of RE2's syntax; y has as
-/// many elements. Error{invalid_argument} for a mistake in the pattern, and for text that is not UTF-8.
-/// Defined by //loader:text, which links RE2; for headers alone by //loader:text_header_only.
+/// Whether each string of x, from its first to its last byte, matches a pattern in RE2's syntax; y has as
+/// many elements. Error{invalid_argument} for an invalid pattern, and for text that is not UTF-8. Defined by
+/// //loader:text, which links RE2; for header-only use by //loader:text_header_only.
 void regex_full_match(std::string_view pattern, TensorView<const std::string> x, TensorView<bool> y);
 
 namespace op {
 
-/// Y tells of each element of X whether all of it matches `pattern`, of RE2's syntax
-/// (github.com/google/re2/wiki/Syntax); without a pattern empty strings do. Errors are regex_full_match's.
-/// Programs that use it link //loader:text. op::RegexFullMatch{.pattern = "a+"}(s) of ("aa","ab") gives
-/// (true,false).
+/// Y is whether each element of X as a whole matches `pattern`, in RE2's syntax
+/// (github.com/google/re2/wiki/Syntax); without a pattern, empty strings match. Errors are those of
+/// regex_full_match. Programs that use it link //loader:text. op::RegexFullMatch{.pattern = "a+"}(s) of
+/// ("aa","ab") gives (true,false).
 struct RegexFullMatch {
   Opt<std::string> pattern{};
 

@@ -8,7 +8,7 @@ namespace tenon::TENON_ABI::op {
 
 namespace string_normalizer_detail {
 
-/// ISO 639's codes of two letters, then the codes of three that C libraries have locales of.
+/// ISO 639's two-letter codes, then the three-letter codes for which C libraries have locales.
 inline constexpr std::string_view languages =
     " aa ab ae af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv "
     "dz ee"
@@ -27,7 +27,7 @@ inline constexpr std::string_view languages =
     "unm wae"
     " wal yue yuw ";
 
-/// Whether a locale is a known language with, perhaps, a script, a territory, UTF-8 as the encoding and a
+/// Whether a locale is a known language with, optionally, a script, a territory, UTF-8 as the encoding and a
 /// modifier: "en_US.UTF-8", "en-US", "sr_RS@latin", "zh-Hant-TW". "C" and "POSIX" are known too.
 constexpr bool is_known_locale(std::string_view name) {
   constexpr auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
@@ -72,11 +72,11 @@ constexpr bool is_turkic(std::string_view locale) {
 
 }  // namespace string_normalizer_detail
 
-/// The elements of X, (C) or (1,C), that are not among `stopwords`, in the case that case_change_action says;
-/// one empty string where none is left. Stop words are found in any case unless is_case_sensitive is 1. Case
-/// is Unicode's simple mapping, in which the locale tells Turkic languages from all others; its default is
-/// en_US. Error{invalid_argument} where X or a stop word is not UTF-8, also where case does not count: X
-/// holds "UTF-8 strings". ONNX Runtime then lets other bytes pass. op::StringNormalizer{.case_change_action =
+/// The elements of X, (C) or (1,C), that are not among `stopwords`, in the case that case_change_action
+/// states; one empty string if none is left. Stop words match in any case unless is_case_sensitive is 1. Case
+/// is Unicode's simple mapping; the locale, by default en_US, only distinguishes Turkic languages from all
+/// others. Error{invalid_argument} if X or a stop word is not UTF-8, even if case does not matter: X holds
+/// "UTF-8 strings". ONNX Runtime then lets other bytes pass. op::StringNormalizer{.case_change_action =
 /// "UPPER", .stopwords = {"a"}}(s) of ("a","b") gives ("B").
 struct StringNormalizer {
   Str case_change_action = "NONE";
@@ -98,7 +98,7 @@ struct StringNormalizer {
     if (!i.expect_choice("case_change_action", case_change_action, {"NONE", "LOWER", "UPPER"})) return;
     const bool folds = !is_case_sensitive && !stopwords.empty();
     if (case_change_action == "NONE" && !folds) {
-      // The locale has no say.
+      // The locale does not matter.
     } else if (locale && !(*locale).empty() && !string_normalizer_detail::is_known_locale(*locale)) {
       return i.fail("locale '", std::string_view(*locale), "' is not known");
     }

@@ -8,7 +8,7 @@ namespace tenon::TENON_ABI::op {
 
 namespace string_split_detail {
 
-/// Calls piece(text) for what lies between delimiters; after `most` cuts for the rest.
+/// Calls piece(text) for each text between delimiters, and after `most` cuts for the rest.
 template <class F>
 void split_at_delimiter(std::string_view s, std::string_view delimiter, int64_t most, F piece) {
   for (int64_t cuts = 0; cuts < most; ++cuts) {
@@ -20,8 +20,8 @@ void split_at_delimiter(std::string_view s, std::string_view delimiter, int64_t 
   piece(s);
 }
 
-/// Calls piece(word) for each word between white space; after `most` cuts for the rest less the space around
-/// it. False where the text is not UTF-8.
+/// Calls piece(word) for each word between white space, and after `most` cuts for the rest without
+/// surrounding space. False if the text is not UTF-8.
 template <class F>
 bool split_at_space(std::string_view s, int64_t most, F piece) {
   const char* const end = s.data() + s.size();
@@ -47,12 +47,11 @@ bool split_at_space(std::string_view s, int64_t most, F piece) {
 
 }  // namespace string_split_detail
 
-/// Y has one axis more than X, along which the pieces of each string lie, then empty strings up to the
-/// greatest number of pieces; Z has their numbers. A string is cut at each `delimiter`, at most `maxsplit`
-/// times unless that is negative. Without a delimiter, or with an empty one, it is cut at white space, of
-/// which runs count once, and which does not begin or end a piece. Error{invalid_argument} where text to be
-/// cut at white space is not UTF-8. op::StringSplit{.delimiter = "."}(s) of ("a.b", "c") gives
-/// (("a","b"),("c","")) and (2,1).
+/// Y has one more axis than X, which holds the pieces of each string, then empty strings up to the greatest
+/// number of pieces; Z has the numbers of pieces. A string is cut at each `delimiter`, at most `maxsplit`
+/// times unless that is negative. Without a delimiter, or with an empty one, it is cut at runs of white
+/// space, which do not begin or end a piece. Error{invalid_argument} if text to be cut at white space is not
+/// UTF-8. op::StringSplit{.delimiter = "."}(s) of ("a.b", "c") gives (("a","b"),("c","")) and (2,1).
 struct StringSplit {
   Opt<std::string> delimiter{};
   Opt<int64_t> maxsplit{};

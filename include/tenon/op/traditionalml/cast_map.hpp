@@ -9,8 +9,8 @@ namespace tenon::TENON_ABI::op {
 
 /// Y (1,N) holds the values of a map from integers, ordered by their keys ("DENSE"), or (1,max_map), each at
 /// the place that its key names, and zeros or "" elsewhere ("SPARSE"). Numbers become text with six decimals,
-/// text may end in an f as in "1.0f". Error{invalid_argument} for text that is no number, Error{out_of_range}
-/// for a key outside of [0, max_map). op::CastMap{}(m) of {2: "1", 0: "5"} gives ((5,1)).
+/// text may end in an f as in "1.0f". Error{invalid_argument} for text that is not a number,
+/// Error{out_of_range} for a key outside of [0, max_map). op::CastMap{}(m) of {2: "1", 0: "5"} gives ((5,1)).
 struct CastMap {
   Str cast_to = "TO_FLOAT";  ///< TO_FLOAT, TO_STRING, TO_INT64
   Str map_form = "DENSE";    ///< DENSE, SPARSE

@@ -6,8 +6,8 @@
 
 namespace tenon::TENON_ABI::op {
 
-/// Y (1,C) holds the map's value for each of the C entries of the vocabulary, 0 or "" for entries that are no
-/// key. Error{invalid_argument} for a key that the vocabulary lacks.
+/// Y (1,C) holds the map's value for each of the C entries of the vocabulary, 0 or "" for entries that are
+/// not keys. Error{invalid_argument} for a key that the vocabulary lacks.
 /// op::DictVectorizer{.string_vocabulary = {"a", "c", "b"}}(m) of {"a": 4, "c": 8} gives ((4,8,0)).
 struct DictVectorizer {
   std::vector<int64_t> int64_vocabulary{};

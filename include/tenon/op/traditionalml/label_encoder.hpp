@@ -9,13 +9,13 @@
 namespace tenon::TENON_ABI::op {
 
 /// Y = the value at the key that equals X's element, or the default. Exactly one list of keys is stated, of
-/// X's type, and one of as many values, whose type is Y's. Of equal keys the last one counts; NaNs are equal.
+/// X's type, and one list of as many values, of Y's type. Of equal keys the last one counts; NaNs are equal.
 /// op::LabelEncoder{.keys_strings = {"a"}, .values_int64s = {5}}(x) of ("a","b") gives (5,-1).
 struct LabelEncoder {
   float default_float = -0.0f;
   int64_t default_int64 = -1;
   std::string default_string = "_Unused";
-  TensorAttribute default_tensor{};  ///< one element, in the place of the other defaults
+  TensorAttribute default_tensor{};  ///< one element, instead of the other defaults
   std::vector<float> keys_floats{};
   std::vector<int64_t> keys_int64s{};
   std::vector<std::string> keys_strings{};

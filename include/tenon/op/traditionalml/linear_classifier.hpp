@@ -7,10 +7,10 @@ namespace tenon::TENON_ABI::op {
 
 /// Z (N,E) = X (N,C) coefficients' + intercepts, transformed, where coefficients are (E,C); Y (N) holds the
 /// label of the greatest score. X (C) is one row. One row of coefficients for two labels gives the scores -s
-/// and s. For one label it gives s, and the label where s is at least 0 (transformed: 0.5), else 0 or "".
-/// `multi_class` changes nothing. Labels must be stated, as ONNX's text says, though its reference then
-/// counts classes. op::LinearClassifier{.classlabels_ints = {0, 1}, .coefficients = {…}}(x) gives (labels,
-/// scores).
+/// and s. For one label it gives s, and the label if s is at least 0 (transformed: 0.5), else 0 or "".
+/// `multi_class` changes nothing. Labels must be stated, as ONNX's text says, though its reference numbers
+/// the classes otherwise. op::LinearClassifier{.classlabels_ints = {0, 1}, .coefficients = {…}}(x) gives
+/// (labels, scores).
 struct LinearClassifier {
   std::vector<int64_t> classlabels_ints{};
   std::vector<std::string> classlabels_strings{};

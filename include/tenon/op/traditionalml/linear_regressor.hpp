@@ -6,7 +6,7 @@
 namespace tenon::TENON_ABI::op {
 
 /// Y (N,targets) = X (N,C) coefficients' + intercepts, transformed, where coefficients are (targets,C);
-/// coefficients beyond these are not read. X (C) is one row.
+/// further coefficients are not read. X (C) is one row.
 /// op::LinearRegressor{.coefficients = {1, 2}, .intercepts = {3}}(x) of ((1,1)) gives ((6)).
 struct LinearRegressor {
   std::vector<float> coefficients{};

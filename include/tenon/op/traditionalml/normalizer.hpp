@@ -6,7 +6,7 @@
 namespace tenon::TENON_ABI::op {
 
 /// Each row of X (N,C), or X (C), divided by its greatest element ("MAX"), the sum of magnitudes ("L1"), or
-/// the root of the sum of squares ("L2"); unchanged where that is 0. Signs stay.
+/// the root of the sum of squares ("L2"); unchanged if that is 0. Signs stay.
 /// op::Normalizer{.norm = "L1"}(x) of (1,3) gives (0.25,0.75).
 struct Normalizer {
   Str norm = "MAX";

@@ -1,4 +1,4 @@
-// Scaler: an offset taken off, then a factor.   onnx.ai/onnx/operators/onnx_aionnxml_Scaler.html
+// Scaler: an offset subtracted, then a factor applied.   onnx.ai/onnx/operators/onnx_aionnxml_Scaler.html
 #pragma once
 
 #include "tenon/op/families/features.hpp"

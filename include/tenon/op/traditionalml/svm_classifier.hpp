@@ -9,9 +9,9 @@
 namespace tenon::TENON_ABI::op {
 
 /// With support vectors (`vectors_per_class` of each class, one class after the other) a decision function
-/// for each pair of the E classes votes for one of the two, and Y (N) holds the label of most votes. Z is
-/// (N,E), probabilities, where prob_a and prob_b are stated; else (N,2), -s and s of the one decision s, for
-/// two classes; else (N,E(E-1)/2), all decisions. Without support vectors each class has a linear function, Z
+/// for each pair of the E classes votes for one of the two, and Y (N) holds the label with most votes. Z is
+/// (N,E), probabilities, if prob_a and prob_b are stated; else (N,2), -s and s of the one decision s, for two
+/// classes; else (N,E(E-1)/2), all decisions. Without support vectors each class has a linear function, Z
 /// (N,E) holds their values plus rho[0], and Y the label of the greatest one. Z is transformed, "PROBIT" of
 /// the one decision of two classes alone, (N,1). X (C) is one row.
 struct SVMClassifier {
@@ -143,7 +143,7 @@ struct SVMClassifier {
     }
   }
 
-  /// The decisions of all pairs, or the classes' probabilities, and the class of most votes for each row.
+  /// The decisions of all pairs, or the classes' probabilities, and the class with most votes for each row.
   template <class T, class C>
   void decide(const SvmModel<T>& m, const C* x, int64_t rows, int64_t features, C* scores,
               int64_t* best) const {

@@ -7,11 +7,11 @@ namespace tenon::TENON_ABI::op {
 
 /// Y (N,n_targets): each tree takes a row of X (N,F) to a leaf, which has a target and a weight; a target's
 /// weights are aggregated, and the row of scores transformed. nodes_… hold the inner nodes of all trees,
-/// leaf_… the leaves; nodes_trueleafs and nodes_falseleafs tell which of them a child's number means. A NaN
-/// takes the branch that nodes_missing_value_tracks_true states, else the false one. The sets of the nodes of
-/// mode 6 stand in membership_values in the nodes' order, a NaN behind each. Without n_targets there are as
-/// many as leaves name. A target without a vote is 0, for the least (greatest) vote the greatest (least)
-/// number.
+/// leaf_… the leaves; nodes_trueleafs and nodes_falseleafs tell which of the two a child's number refers to.
+/// A NaN takes the branch that nodes_missing_value_tracks_true states, else the false one. membership_values
+/// holds the sets of the nodes of mode 6 in the nodes' order, each followed by a NaN. Without n_targets, the
+/// leaves determine their number. A target without a vote is 0, or, if the least (greatest) vote counts, the
+/// greatest (least) number.
 struct TreeEnsemble {
   int64_t aggregate_function = 1;  ///< average (over all trees), sum, min, max
   std::vector<int64_t> leaf_targetids{};
@@ -120,7 +120,7 @@ struct TreeEnsemble {
       node.nan_is_true = !nodes_missing_value_tracks_true.empty() && nodes_missing_value_tracks_true[k] != 0;
       node.if_true = child(nodes_truenodeids[k], nodes_trueleafs[k]);
       node.if_false = child(nodes_falsenodeids[k], nodes_falseleafs[k]);
-      // The feature of a tree that is one leaf means nothing.
+      // The feature of a tree that is one leaf is meaningless.
       const bool is_leaf = node.if_true == node.if_false && node.if_true < 0;
       node.feature = is_leaf ? 0 : tree_feature(spec.name, nodes_featureids[k]);
       node.bound = splits[k];

@@ -7,10 +7,9 @@ namespace tenon::TENON_ABI::op {
 
 /// Z (N,E): each tree takes a row of X (N,F) to a leaf, whose votes (class_…) name classes and weights; a
 /// class's weights and base value are summed, and the row transformed. Y (N) holds the label of the greatest
-/// score. Where all votes are for one class of two, its score s makes both: 1 - s and s with "PROBIT", and
-/// with "NONE" if no weight is negative, else -s and s. A single class has the score s, and is the label
-/// where the second of such a pair would be; else the label is 0 or "". Nodes are as in
-/// TreeEnsembleRegressor.
+/// score. If all votes are for one class of two, its score s gives both: 1 - s and s with "PROBIT", and with
+/// "NONE" if no weight is negative, else -s and s. A single class has the score s, and is the label if the
+/// second of such a pair would be; else the label is 0 or "". Nodes are as in TreeEnsembleRegressor.
 struct TreeEnsembleClassifier {
   std::vector<float> base_values{};
   TensorAttribute base_values_as_tensor{};

@@ -8,8 +8,8 @@ namespace tenon::TENON_ABI::op {
 /// Y (N,n_targets): each tree takes a row of X (N,F) to a leaf, whose votes (target_…) name targets and
 /// weights; a target's weights are aggregated, base values added, and the row of scores transformed. A NaN
 /// takes the branch that nodes_missing_value_tracks_true states, else the false one. The root of a tree is
-/// its node that is stated first. Without n_targets there are as many as votes name. A target without a vote
-/// is 0, with "MIN" ("MAX") the greatest (least) float. A list may be a tensor of double instead.
+/// its first stated node. Without n_targets, the votes determine their number. A target without a vote is 0,
+/// with "MIN" ("MAX") the greatest (least) float. A list may be a tensor of double instead.
 struct TreeEnsembleRegressor {
   Str aggregate_function = "SUM";  ///< AVERAGE (over all trees), SUM, MIN, MAX
   std::vector<float> base_values{};

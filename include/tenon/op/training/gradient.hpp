@@ -1,4 +1,4 @@
-// Gradient: derivatives of a value of the graph around.
+// Gradient: derivatives of a value of the enclosing graph.
 // onnx.ai/onnx/operators/onnx_aionnxpreviewtraining_Gradient.html
 #pragma once
 
@@ -7,8 +7,8 @@
 namespace tenon::TENON_ABI::op {
 
 /// Output k is the derivative, with respect to the value that xs[k] names, of the sum of the elements of the
-/// value that y names. The values named in xs and zs determine y; inputs are what they are replaced by, xs
-/// before zs. The operator is a rewrite of the graph that it stands in: the loader calls `add_gradient`
+/// value that y names. The values named in xs and zs determine y; inputs are their replacements, xs before
+/// zs. The operator is a rewrite of the graph that contains it: the loader calls `add_gradient`
 /// (graph/gradient.hpp), which is also how graphs built in code are differentiated. By itself it cannot run.
 struct Gradient {
   std::vector<std::string> xs{};

@@ -1,4 +1,4 @@
-// Momentum: a step along an average of gradients, as usual or as Nesterov's.
+// Momentum: a step along an average of gradients, standard or Nesterov's.
 // onnx.ai/onnx/operators/onnx_aionnxpreviewtraining_Momentum.html
 #pragma once
 
