@@ -18,7 +18,7 @@
 
 namespace tenon::TENON_ABI::kernels {
 
-/// Vectors of numbers of a type that run time knows. Distances are in elements.
+/// Vectors of numbers of a type known at run time. Distances are in elements.
 template <class Void>
 struct HeadRows {
   DType dtype = DType::undefined;
@@ -27,34 +27,34 @@ struct HeadRows {
 };
 
 /// A number for each batch entry, query head, query and key that is added to the score. A bool stands for 0
-/// or, where false, -infinity.
+/// or, if false, -infinity.
 struct AttentionMask {
   DType dtype = DType::undefined;  ///< bool or a number type; undefined: absent
   const void* data = nullptr;
   int64_t batch = 0, head = 0, row = 0;
-  int64_t keys = 0;          ///< the length of a row; keys past it get -infinity
+  int64_t keys = 0;          ///< the length of a row; further keys get -infinity
   bool stretched = false;    ///< a row holds one number, for all keys
   bool none_is_nan = false;  ///< a query whose row is -infinity for all keys gets NaN, not zeros
 };
 
-/// Which of the numbers between the products of queries and keys and their softmax are a result.
+/// Which intermediate numbers between the products of queries and keys and their softmax are a result.
 enum class AttentionScores : uint8_t { scaled, capped, masked, weights };
 
 struct AttentionArgs {
   int64_t batch = 0, heads = 0, kv_heads = 0;  ///< `heads` is a multiple of `kv_heads`
   int64_t queries = 0, size = 0, value_size = 0;
   HeadRows<const void> q;
-  HeadRows<const void> k[2], v[2];  ///< earlier keys and values, then those behind them
+  HeadRows<const void> k[2], v[2];  ///< earlier keys and values, then the later ones
   int64_t keys[2] = {0, 0};
   HeadRows<void> y;
   double scale = 1, softcap = 0;  ///< softcap 0: none
   AttentionMask mask;
-  /// A query i of batch entry b stands at position p = i + offsets[b] (nullptr: i + offset) among the keys,
-  /// and attends to keys [p - left, p + right] (negative: unbounded) below ends[b] (nullptr: all).
+  /// Query i of batch entry b is at position p = i + offsets[b] (nullptr: i + offset) among the keys, and
+  /// attends to keys [p - left, p + right] (negative: unbounded) below ends[b] (nullptr: all).
   int64_t left = -1, right = -1;
   int64_t offset = 0;
   const int64_t *offsets = nullptr, *ends = nullptr;
-  DType softmax_type = DType::undefined;  ///< undefined: the type that everything is computed in
+  DType softmax_type = DType::undefined;  ///< undefined: the type of all other computations
   HeadRows<void> scores;                  ///< (batch, heads, queries, keys); may be absent
   AttentionScores scores_kind = AttentionScores::scaled;
 };
@@ -83,7 +83,7 @@ void convert_floats(const From* x, To* y, int64_t n) {
   }
 }
 
-/// `count` vectors of n numbers as W, `row` apart: where they lie, or in a copy.
+/// `count` vectors of n numbers as W, `row` apart: in place, or in a copy.
 template <class W>
 const W* load_rows(Scratch& scratch, DType d, const void* x, int64_t count, int64_t n, int64_t& row) {
   if (d == dtype_of<W>) return static_cast<const W*>(x);
@@ -104,7 +104,7 @@ W mask_number(T x) {
   if constexpr (std::is_same_v<T, bool>) return x ? W{0} : -std::numeric_limits<W>::infinity();
   else return static_cast<W>(static_cast<compute_t<T>>(x));
 }
-/// What `mask` has for the keys of [first, last) of a row, rounded as numbers of type `round`.
+/// The mask's entries for the keys [first, last) of a row, rounded to type `round`.
 template <class W>
 void load_mask(const AttentionMask& mask, int64_t at, int64_t first, int64_t last, DType round, W* bias) {
   constexpr W out = -std::numeric_limits<W>::infinity();
@@ -134,8 +134,8 @@ void softmax_rows(DType d, W* x, int64_t rows, int64_t n) {
   });
 }
 
-/// The queries [first, last) of the query heads that begin with `head`, of one batch entry: number r is query
-/// (first + r) % a.queries of head `head` + (first + r) / a.queries.
+/// The queries [first, last) of the query heads from `head` on, of one batch entry: number r is query (first
+/// + r) % a.queries of head `head` + (first + r) / a.queries.
 template <class W>
 class AttentionPiece {
  public:
@@ -177,7 +177,7 @@ class AttentionPiece {
   struct Span {
     int64_t first, last;
   };
-  /// The part of the earlier keys or values, or of those behind them, that the piece reads.
+  /// The part of the earlier or later keys or values that the piece reads.
   struct Part {
     int64_t first, last;  // of the keys of `all_`
     const void* data;
@@ -188,7 +188,7 @@ class AttentionPiece {
 
   /// The keys in the window of number r.
   Span attended(int64_t r) const {
-    // No window reaches further than from the first position to the last key and back.
+    // No window extends further than from the first position to the last key and back.
     const int64_t reach = keys_ + a_.queries;
     const int64_t p = (first_ + r) % a_.queries + (a_.offsets != nullptr ? a_.offsets[b_] : a_.offset);
     int64_t from = 0, to = a_.ends != nullptr ? std::min(keys_, a_.ends[b_]) : keys_;
@@ -197,7 +197,7 @@ class AttentionPiece {
     return {from, std::max(from, to)};
   }
 
-  // Rows of one head, or of several heads whose rows are as far apart.
+  // Rows of one head, or of several heads at equal distances.
   int64_t row_of(const auto& h) const { return a_.queries == 1 ? h.head : h.row; }
   auto place(const auto& h) const {
     return moved(h.data, h.dtype, b_ * h.batch + head_ * h.head + first_ * row_of(h));
@@ -210,7 +210,7 @@ class AttentionPiece {
             moved(h[p].data, h[p].dtype, b_ * h[p].batch + kv_head_ * h[p].head + (from - start) * h[p].row)};
   }
 
-  /// For each part of `rows` that is read, calls set(g, part, row) and runs the product g, whose b has the
+  /// For each part of `rows` that is read, calls set(g, part, row) and runs the product g, whose b holds the
   /// part's vectors of n numbers, `row` apart.
   template <class F>
   void multiply(const HeadRows<const void>* rows, int64_t n, F set) {
@@ -246,10 +246,10 @@ class AttentionPiece {
     unary<UnaryOp::linear>(score_, score_, rows_ * n_, {a_.softcap, 0});
   }
 
-  /// Adds the mask, puts -infinity outside of windows, and finds the rows that attend to any key.
+  /// Adds the mask, writes -infinity outside of windows, and finds the rows that attend to any key.
   void mask() {
     W* bias = a_.mask.dtype != DType::undefined ? scratch_.take<W>(n_) : nullptr;
-    // The part of the mask that is in `bias`, which rows may share, and whether it lets any key through.
+    // The span of the mask held in `bias`, which rows may share, and whether it lets any key through.
     int64_t loaded = -1;
     Span held{};
     bool open = false;
@@ -276,7 +276,7 @@ class AttentionPiece {
     }
   }
 
-  /// Writes n scores of number r, from a key on, where the caller wants them.
+  /// Writes n scores of number r, from a key on, if requested by the caller.
   void store_scores(const W* x, int64_t r, int64_t key, int64_t n) const {
     const HeadRows<void>& to = a_.scores;
     store_row(x, to.dtype,
@@ -321,8 +321,8 @@ class AttentionPiece {
 
   const AttentionArgs& a_;
   const int64_t b_, head_, kv_head_, first_, rows_, keys_;
-  Span all_;       // the keys that any number attends to, or that are shown
-  int64_t n_ = 0;  // of these
+  Span all_;       // the keys that any query attends to, or all whose scores are shown
+  int64_t n_ = 0;  // their number
   Scratch scratch_;
   W* score_ = nullptr;       // (rows, n)
   bool* attends_ = nullptr;  // to any key
@@ -337,13 +337,13 @@ class AttentionPiece {
 template <class W>
 void attention(const AttentionArgs& a) {
   if (a.batch == 0 || a.heads == 0 || a.queries == 0) return;
-  // The few queries of all heads that share keys make one product, where their rows are equally far apart.
+  // The few queries of all heads that share keys are one product if their rows are equally spaced.
   const int64_t group = a.heads / a.kv_heads;
   const auto even = [&](const auto& h) { return a.queries == 1 || h.head == a.queries * h.row; };
   const bool joint = group > 1 && a.queries <= 8 && even(a.q) && even(a.y);
   const int64_t rows = joint ? group * a.queries : a.queries, heads = joint ? a.kv_heads : a.heads;
-  // Few enough queries that windows leave out most of what they forbid, and that scores stay in the caches;
-  // enough that packing the keys pays.
+  // Few enough queries to skip most keys that windows exclude, and for scores to stay in the caches; enough
+  // for packing the keys to pay.
   constexpr int64_t scores = 1 << 18;
   const int64_t piece = std::clamp<int64_t>(scores / std::max<int64_t>(1, a.keys[0] + a.keys[1]), 64, 128);
   const int64_t pieces = (rows + piece - 1) / piece;

@@ -64,7 +64,7 @@ class Fft {
     roots_ = roots;
   }
 
-  /// Elements of working memory that transform() takes.
+  /// Elements of working memory that transform() needs.
   int64_t work() const { return convolver_ ? 2 * convolver_->n_ : n_; }
 
   /// Replaces the n elements of x by their transform.
@@ -194,7 +194,7 @@ class Fft {
 };
 
 /// Transforms of lines of n real or complex numbers. Real lines of even length are transformed as complex
-/// ones of half the length.
+/// lines of half the length.
 class LineTransform {
  public:
   LineTransform(int64_t n, bool real, Scratch& scratch)
@@ -217,7 +217,7 @@ class LineTransform {
   void transform(Complex* line, Complex* work) const {
     fft_.transform(line, work);
     if (!halved_) return;
-    // The transform of the pairs has the transforms of the even and of the odd numbers as parts.
+    // The transform of the pairs combines the transforms of the even and the odd numbers.
     const int64_t m = n_ / 2;
     line[m] = {line[0].re - line[0].im, 0};
     line[0] = {line[0].re + line[0].im, 0};
@@ -243,12 +243,12 @@ class LineTransform {
 /// A transform along one axis: x is (outer, from, inner) of real or complex numbers, y (outer, to, inner).
 struct DftArgs {
   int64_t outer = 1, inner = 1;
-  int64_t from = 0;        ///< numbers that are given; what lies behind `length` is not read
-  int64_t to = 0;          ///< results that are wanted, the first ones
+  int64_t from = 0;        ///< numbers given; those past `length` are not read
+  int64_t to = 0;          ///< results requested, the first ones
   int64_t length = 0;      ///< of the transform; missing numbers are 0
   bool complex_in = true;  ///< two elements for each number, else one
   bool complex_out = true;
-  bool inverse = false;  ///< exp(+2 pi i j k / n) / n in place of exp(-2 pi i j k / n)
+  bool inverse = false;  ///< exp(+2 pi i j k / n) / n instead of exp(-2 pi i j k / n)
   bool hermitian =
       false;  ///< only numbers 0 to length / 2 are given: number length - k is the conjugate of k
 };
@@ -258,7 +258,7 @@ void dft(const T* x, T* y, const DftArgs& args) {
   const int64_t n = args.length, in = args.complex_in ? 2 : 1, out = args.complex_out ? 2 : 1;
   if (n == 0) return static_cast<void>(std::fill_n(y, args.outer * args.to * args.inner * out, T(0.0f)));
   const int64_t given = std::min(args.from, args.hermitian ? n / 2 + 1 : n);
-  // Neighbouring columns are read together: their numbers share cache lines.
+  // Neighbouring columns are read together because they share cache lines.
   const int64_t columns = std::min(args.inner, std::clamp((int64_t{1} << 14) / n, int64_t{1}, int64_t{8}));
   const int64_t blocks = (args.inner + columns - 1) / columns;
   const double sign = args.inverse ? -1 : 1, scale = args.inverse ? 1 / static_cast<double>(n) : 1;

@@ -1,5 +1,5 @@
-// Linear attention: a matrix for each head that is written with outer products of keys and values and read
-// with queries, step by step.
+// Linear attention: per head a matrix that is updated with outer products of keys and values and read with
+// queries, step by step.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +11,8 @@
 
 namespace tenon::TENON_ABI::kernels {
 
-/// Vectors of all heads lie behind each other: a step's row of q is (heads * key_size), of k (kv_heads *
-/// key_size), of v (kv_heads * value_size); rows go by batch entry, then step.
+/// Vectors of all heads are contiguous: a step's row of q is (heads * key_size), of k (kv_heads * key_size),
+/// of v (kv_heads * value_size); rows are ordered by batch entry, then step.
 template <class T>
 struct LinearAttentionArgs {
   int64_t batch = 0, steps = 0, heads = 0, kv_heads = 0;  ///< `heads` is a multiple of `kv_heads`
@@ -20,7 +20,7 @@ struct LinearAttentionArgs {
   const T *q = nullptr, *k = nullptr, *v = nullptr;
   const T* decay = nullptr;  ///< (batch, steps, kv_heads, decay_size) factors, or nullptr: ones
   int64_t decay_size = 1;    ///< key_size: a factor for each row of the state; 1: one for all
-  const T* beta = nullptr;   ///< (batch, steps, beta_heads), or nullptr: values are written as they are
+  const T* beta = nullptr;   ///< (batch, steps, beta_heads), or nullptr: values are written unchanged
   int64_t beta_heads = 1;    ///< kv_heads, or 1: shared
   T scale = 1;
   T* state = nullptr;  ///< (batch, kv_heads, key_size, value_size), before and after
@@ -64,7 +64,8 @@ void linear_attention(const LinearAttentionArgs<T>& a) {
         for (int64_t d = 0; d < keys; ++d) {
           T* row = state + d * values;
           const T factor = factors[d], key = k[d];
-          // Products are stored before they are added, and have the same bits where a compiler may contract.
+          // Products are stored before they are added, so that their bits are the same where a compiler may
+          // contract.
           for (int64_t m = 0; m < values; ++m) added[m] = key * written[m];
           for (int64_t m = 0; m < values; ++m) row[m] *= factor;
           for (int64_t m = 0; m < values; ++m) row[m] += added[m];

@@ -1,4 +1,4 @@
-// Places of values in a list of keys, by hashing.
+// Positions of values in a list of keys, by hashing.
 #pragma once
 
 #include <algorithm>
@@ -45,9 +45,9 @@ bool key_less(const K& a, const K& b) {
 
 }  // namespace detail
 
-/// The place of a value in a list of keys, of equal keys the last one. All NaNs are equal. K: integers,
-/// floats, std::string. The keys must outlive the table. Keys of equal hashes are ordered, so that they cost
-/// a binary search where a file's author has chosen them.
+/// The position of a value in a list of keys, the last among equal keys. All NaNs are equal. K: integers,
+/// floats, std::string. The keys must outlive the table. Keys of equal hashes are ordered, so that a file's
+/// author who provokes collisions costs no more than a binary search.
 template <class K>
 class Lookup {
  public:
@@ -63,12 +63,12 @@ class Lookup {
           return detail::key_less(keys[x], keys[y]) || (x < y && !detail::key_less(keys[y], keys[x]));
         });
   }
-  /// -1 for a value that is no key.
+  /// -1 for a value that is not a key.
   int64_t find(const K& value) const {
     const std::size_t b = bucket_of(value);
     std::size_t begin = starts_[b], end = starts_[b + 1];
     if (begin == end) return -1;
-    // The last key that is not above the value.
+    // The last key not above the value.
     while (end - begin > 1) {
       const std::size_t middle = begin + (end - begin) / 2;
       (detail::key_less(value, keys_[places_[middle]]) ? end : begin) = middle;

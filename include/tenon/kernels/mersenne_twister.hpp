@@ -1,6 +1,6 @@
 // The random numbers of ONNX's reference implementation, numpy's RandomState: MT19937, doubles of 53 bits
 // from two words each, and normal numbers from two doubles each. Use it to reproduce the reference's numbers
-// for a seed; random.hpp makes numbers in parallel.
+// for a seed; random.hpp generates numbers in parallel.
 #pragma once
 
 #include <cmath>
@@ -33,8 +33,8 @@ class MersenneTwister {
     const uint32_t high = next() >> 5, low = next() >> 6;
     return (high * 67108864.0 + low) / 9007199254740992.0;
   }
-  /// A number of the standard normal distribution, by Marsaglia's polar method. The method makes two numbers;
-  /// the next call returns the second.
+  /// A number of the standard normal distribution, by Marsaglia's polar method. The method generates two
+  /// numbers; the next call returns the second.
   double normal() {
     if (has_other_) return has_other_ = false, other_;
     double x, y, square;
@@ -90,8 +90,8 @@ void random_uniform(T* y, int64_t n, MersenneTwister random, float low, float hi
   }
 }
 
-/// y[i], i < n, is true with probability p[i], of [0, 1]: numpy's binomial numbers of one trial, for which
-/// the less probable outcome is the one of the greatest draws.
+/// y[i], i < n, is true with probability p[i], in [0, 1]: numpy's binomial numbers of one trial, where the
+/// greatest draws give the less probable outcome.
 template <class T>
 void random_bernoulli(const T* p, bool* y, int64_t n, MersenneTwister random) {
   for (int64_t i = 0; i < n; ++i) {

@@ -1,7 +1,7 @@
 // Linear quantisation between real numbers and the narrow types: one scale for a tensor, for each index of an
-// axis, or for each block along an axis. Elements of any type pass through panels of floats, so that the
-// types on both sides need no code for each pair of them. Results do not depend on threads. Bodies of the hot
-// loops: quantize_impl.hpp.
+// axis, or for each block along an axis. Elements of any type pass through panels of floats, so that pairs of
+// types need no code of their own. Results do not depend on threads. Bodies of the hot loops:
+// quantize_impl.hpp.
 #pragma once
 
 #include <algorithm>
@@ -16,9 +16,9 @@
 
 namespace tenon::TENON_ABI::kernels {
 
-/// The number of each element's scale (and zero point). With the elements seen as (outer, extent, inner),
-/// element (o, k, i) has scale number o * outer_step + k / block * axis_step + i * inner_step. The inner step
-/// is 0 or 1, and where `inner` is 1, so is the axis step. The default is one scale for all of them.
+/// The index of each element's scale (and zero point). With the elements seen as (outer, extent, inner),
+/// element (o, k, i) has scale index o * outer_step + k / block * axis_step + i * inner_step. The inner step
+/// is 0 or 1; if `inner` is 1, so is the axis step. The default is a single scale.
 struct QuantGrid {
   int64_t outer = 1, extent = 1, inner = 1;
   int64_t block = 1;
@@ -30,7 +30,7 @@ struct QuantGrid {
   static constexpr QuantGrid per_axis(int64_t outer, int64_t extent, int64_t inner) {
     return {.outer = outer, .extent = extent, .inner = inner, .axis_step = 1};
   }
-  /// One scale for every `block` elements along the axis, the last block may be shorter.
+  /// One scale for every `block` elements along the axis; the last block may be shorter.
   static constexpr QuantGrid blocked(int64_t outer, int64_t extent, int64_t inner, int64_t block) {
     const int64_t blocks = extent / block + (extent % block != 0);
     return {outer, extent, inner, block, blocks * inner, inner, 1};
@@ -51,7 +51,7 @@ struct QuantizeArgs {
   /// The type to which both operands of the division and its result are rounded: float32, float16, bfloat16.
   /// Undefined for int32 divided by int32, whose quotient is rounded only once.
   DType precision = DType::float32;
-  bool saturate = true;  ///< float8 types: whether too large a number becomes the greatest finite one
+  bool saturate = true;  ///< float8 types: whether overflow gives the greatest finite number
 };
 
 /// y = (x - zero) * scale, computed as float, rounded to y_type.
@@ -76,7 +76,7 @@ void dequantize_panel_impl(const T* x, const float* zero, const float* scale, fl
 /// The least and greatest of n > 0 numbers; NaN if one of them is.
 template <class Arch>
 void range_impl(const float* x, int64_t n, float& least, float& greatest);
-/// Elements [begin, end) where bytes stand on one side, and floats on the other and as scales.
+/// Elements [begin, end) with bytes on one side, and floats on the other and as scales.
 template <class Arch>
 void quantize_bytes_impl(const QuantizeArgs& a, int64_t begin, int64_t end);
 template <class Arch>
@@ -90,9 +90,9 @@ void store_half_impl(DType type, const float* x, uint16_t* y, int64_t n);
 namespace detail {
 
 // Elements of a panel: a multiple of the elements in a byte and of every vector's width. Loops run over the
-// whole panel, so that the compiler makes vector code without a remainder.
+// whole panel, so that the compiler emits vector code without a remainder.
 inline constexpr int64_t quant_panel = 256;
-inline constexpr int64_t quant_grain = 64;  // panels a task takes
+inline constexpr int64_t quant_grain = 64;  // panels per task
 
 template <class T>
 struct alignas(64) QuantPanel {
@@ -106,7 +106,7 @@ constexpr float round_even(float x) {
   return (x + magic) - magic;
 }
 
-/// f(i) for i < n. Whole panels have a loop of known length.
+/// Calls f(i) for i < n. Whole panels use a loop of known length.
 template <class F>
 void for_panel(int64_t n, F f) {
   if (n == quant_panel)
@@ -121,7 +121,7 @@ using QuantTypes =
     TypeList<float, float16, bfloat16, float8e8m0, int32_t, int8_t, uint8_t, int16_t, uint16_t, int4, uint4,
              int2, uint2, float8e4m3fn, float8e4m3fnuz, float8e5m2, float8e5m2fnuz, float4e2m1>;
 
-/// Numbers [first, first + n) of an array as floats. int32 rounds, all others are exact.
+/// Converts elements [first, first + n) of an array to floats. int32 is rounded, all others are exact.
 using LoadFloats = void (*)(const void* src, int64_t first, int64_t n, float* to);
 
 template <class T>
@@ -157,7 +157,7 @@ inline LoadFloats load_floats_of(DType type) {
   return f;
 }
 
-/// Writes a panel's numbers to [first, first + n) of an array. For integers they are truncated, since they
+/// Writes a panel's numbers to [first, first + n) of an array. For integers they are truncated, because they
 /// are whole and in range; for floats they are rounded.
 using StoreFloats = void (*)(const float* from, int64_t n, void* dst, int64_t first, bool saturate);
 
@@ -194,7 +194,7 @@ inline void round_floats(DType precision, float* x, int64_t n) {
 
 // ---- scales and zero points, one for each element of a panel -----------------------------------------
 
-/// Calls f(offset, number, count, step) for the runs of the elements [first, first + n) whose scales are all
+/// Calls f(offset, number, count, step) for the runs of elements [first, first + n) whose scales are all
 /// `number` (step 0) or `number` onwards (step 1).
 template <class F>
 void for_each_scale_run(const QuantGrid& g, int64_t first, int64_t n, F f) {
@@ -216,8 +216,8 @@ void for_each_scale_run(const QuantGrid& g, int64_t first, int64_t n, F f) {
   }
 }
 
-/// A panel with each element's entry of `source` (its scale or zero point). Kept for the next panel if that
-/// has the same entries.
+/// A panel of each element's entry in `source` (its scale or zero point). Kept for the next panel if that
+/// needs the same entries.
 template <class T, class Load>
 class GridPanel {
  public:
@@ -250,14 +250,14 @@ class GridPanel {
   const QuantGrid& grid_;
   const void* source_;
   Load load_;
-  int64_t same_ = -1;  // the number of the scale that fills the whole panel
+  int64_t same_ = -1;  // the index of the scale that fills the whole panel
   QuantPanel<T> panel_;
 };
 
 // ---- a panel of quantize ------------------------------------------------------------------------------
 
 /// A quotient of int32 that rounds to the same whole number as the exact quotient: a double is precise enough
-/// to tell a tie from its neighbours. A quotient past the range of every result only has to stay past it.
+/// to tell a tie from its neighbours. A quotient out of range of every result only has to remain so.
 inline float quotient(int32_t x, int32_t scale, bool whole) {
   constexpr double bound = 0x1p21, magic = 0x1.8p52;
   double q = static_cast<double>(x) / static_cast<double>(scale);
@@ -307,7 +307,7 @@ class Quantizer {
         divisor_(a.grid, exact_ ? a.scale : nullptr, 1, load_int32),
         zero_(a.grid, a.zero, 0, load_floats_of(a.y_type)) {}
 
-  /// Quantises `count` elements from the `first` on.
+  /// Quantises `count` elements from index `first` on.
   void run(int64_t first, int64_t count) {
     divide(first, count);
     const float* zeros = zero_.get(first, count);
@@ -327,7 +327,7 @@ class Quantizer {
   }
 
  private:
-  /// Finds numbers and their divisors; after a division in another precision, quotients and ones.
+  /// Computes numbers and their divisors; after a division in another precision, quotients and ones.
   void divide(int64_t first, int64_t count) {
     from_ = x_.at, by_ = scale_.get(first, count);
     if (exact_) {
@@ -365,9 +365,8 @@ class Quantizer {
   const float *from_ = nullptr, *by_ = nullptr;
 };
 
-/// f(args, begin, end) for the elements of a grid whose scales are floats and whose zero points are bytes. A
-/// short row of scales, with one for each element and the same for all rows, is repeated, for vectors take
-/// long rows.
+/// Calls f(args, begin, end) for the elements of a grid with float scales and byte zero points. A short row
+/// of scales, one per element and the same for all rows, is repeated, because vectors need long rows.
 template <class Args, class F>
 void by_bytes(const Args& a, F f) {
   constexpr int64_t room = 256;
@@ -415,7 +414,7 @@ inline void quantize(const QuantizeArgs& a) {
   });
 }
 
-/// Restores grid.size() elements. See DequantizeArgs.
+/// Dequantises grid.size() elements. See DequantizeArgs.
 inline void dequantize(const DequantizeArgs& a) {
   using namespace detail;
   const int64_t n = a.grid.size();
@@ -459,7 +458,7 @@ inline void dequantize(const DequantizeArgs& a) {
   });
 }
 
-/// The scale and zero point that DynamicQuantizeLinear chooses for numbers with this least and greatest one:
+/// The scale and zero point that DynamicQuantizeLinear chooses for numbers with this minimum and maximum:
 /// uint8 then covers them and 0.
 inline DynamicScale dynamic_scale(float least, float greatest) {
   if (least > 0) least = 0;
@@ -474,7 +473,7 @@ inline DynamicScale dynamic_scale(float least, float greatest) {
   return {scale, static_cast<uint8_t>(detail::round_even<simd::Baseline>(zero))};
 }
 
-/// The same of n numbers.
+/// The same for n numbers.
 inline DynamicScale dynamic_scale(const float* x, int64_t n) {
   if (n == 0) return {};
   constexpr int64_t grain = 1 << 14;
@@ -485,7 +484,7 @@ inline DynamicScale dynamic_scale(const float* x, int64_t n) {
     simd::dispatch([&]<class Arch>(Arch) { range_impl<Arch>(x + begin, end - begin, range[0], range[1]); });
   });
   float least = ranges[0], greatest = ranges[1];
-  // A NaN ends the comparisons, and stays.
+  // A NaN ends the comparisons, and remains.
   for (int64_t k = 2; k < (n + grain - 1) / grain * 2 && least <= greatest; k += 2) {
     if (!(ranges[k] >= least)) least = ranges[k];
     if (!(ranges[k + 1] <= greatest)) greatest = ranges[k + 1];

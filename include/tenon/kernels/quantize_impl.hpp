@@ -1,5 +1,5 @@
-// Bodies of quantize.hpp. Panels have a known length: the compiler makes vector code of the level from plain
-// loops.
+// Bodies of quantize.hpp. Panels have a known length, so that the compiler vectorises plain loops for the
+// level.
 #pragma once
 
 #include "tenon/kernels/quantize.hpp"
@@ -12,8 +12,8 @@ template <class Arch, class T>
 void quantize_panel_impl(const float* __restrict x, const float* __restrict scale,
                          const float* __restrict zero, float low, float high, T* __restrict y) {
   for (int64_t i = 0; i < detail::quant_panel; ++i) {
-    // Bounds come before rounding: they are whole numbers, and bounded numbers are small enough to round. NaN
-    // gives the lower bound.
+    // Bounds are applied before rounding: they are whole numbers, and bounded numbers are small enough to
+    // round. NaN gives the lower bound.
     const float least = low - zero[i], most = high - zero[i];
     float q = x[i] / scale[i];
     q = q > least ? q : least;
@@ -36,7 +36,7 @@ void range_impl(const float* x, int64_t n, float& least, float& greatest) {
   constexpr int64_t lanes = simd::lanes<float, Arch>;
   F low[4], high[4];
   for (int k = 0; k < 4; ++k) low[k] = high[k] = F(x[0]);
-  // NaN if a number is, or both infinities are among them.
+  // NaN if a number is, or if both infinities occur.
   F sum(0.0f);
   const auto take = [&](int k, const F& v) {
     low[k] = simd::min(v, low[k]);
@@ -61,8 +61,8 @@ void range_impl(const float* x, int64_t n, float& least, float& greatest) {
   greatest = simd::max_of_lanes(F(simd::max(simd::max(high[0], high[1]), simd::max(high[2], high[3]))));
 }
 
-// Runs of one scale are written by whole vectors, past the run's end too, for the next run to overwrite, but
-// never past `end`. int8 becomes uint8, and uint8 int8, by its first bit.
+// Runs of one scale are written in whole vectors, past the run's end too, for the next run to overwrite, but
+// never past `end`. int8 becomes uint8, and uint8 int8, by flipping its first bit.
 
 template <class Arch>
 void dequantize_bytes_impl(const DequantizeArgs& a, int64_t begin, int64_t end) {
@@ -110,12 +110,12 @@ void dequantize_bytes_impl(const DequantizeArgs& a, int64_t begin, int64_t end) 
 
 namespace detail {
 
-/// Quantises `count` vectors by one scale.
+/// Quantises `count` vectors with a single scale.
 template <int count, class F>
 inline void quantize_vectors(const float* x, const F& scale, const F& inverse, int zero, uint8_t flip,
                              uint8_t* y) {
-  // A product with the inverse is a few roundings off the quotient, and becomes the same whole number
-  // unless it comes close to the middle of two.
+  // The product with the inverse is a few roundings off the quotient, and rounds to the same whole number
+  // unless it is close to the middle of two.
   constexpr float magic = 0x1.8p23f;
   F q[count];
   auto clear = F(0.0f) == F(0.0f);
@@ -127,7 +127,7 @@ inline void quantize_vectors(const float* x, const F& scale, const F& inverse, i
   if (!simd::all(clear)) {
     for (int k = 0; k < count; ++k) q[k] = F::load_unaligned(x + k * static_cast<int>(F::size)) / scale;
   }
-  // Of a NaN the lower bound.
+  // NaN gives the lower bound.
 #pragma GCC unroll 4
   for (int k = 0; k < count; ++k) q[k] = simd::min(F(simd::max(q[k], F(-1024.0f))), F(1024.0f));
   simd::store_rounded<count>(y, q, zero, 0, 255, flip);
@@ -165,7 +165,7 @@ void quantize_bytes_impl(const QuantizeArgs& a, int64_t begin, int64_t end) {
     const auto bytes = [sign](const F& v, const F& scale, const I& byte) {
       const I zero = byte ^ sign;
       const F shift = simd::to_float(zero);
-      // Of a NaN the lower bound.
+      // NaN gives the lower bound.
       const F q = simd::min(F(simd::max(F(v / scale), F(F(0.0f) - shift))), F(F(255.0f) - shift));
       return I(simd::round_bytes(q, zero) ^ sign);
     };

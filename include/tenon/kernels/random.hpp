@@ -1,6 +1,6 @@
-// Random numbers by counter: number i depends on the seed and i alone. So any thread can make any part, and a
-// seed gives the same numbers everywhere. Normal numbers may differ in the last bit of the platform's log,
-// sin and cos.
+// Counter-based random numbers: number i depends on the seed and i alone. So any thread can generate any
+// part, and a seed gives the same numbers everywhere. Normal numbers may differ in the last bit of the
+// platform's log, sin and cos.
 #pragma once
 
 #include <algorithm>
@@ -39,7 +39,7 @@ class Philox {
     return x;
   }
 
-  /// Two numbers of [0, 1), multiples of 2^-53.
+  /// Two numbers in [0, 1), multiples of 2^-53.
   constexpr std::array<double, 2> uniform(uint64_t counter) const {
     const std::array<uint32_t, 4> x = (*this)(counter);
     const auto fraction = [](uint32_t high, uint32_t low) {
@@ -58,7 +58,7 @@ class Philox {
   uint32_t key_[2];
 };
 
-/// A seed that differs from earlier seeds of this process and of others.
+/// A seed that differs from earlier seeds of this process and of other processes.
 inline uint64_t fresh_seed() {
   static std::atomic<uint64_t> calls{0};
   std::timespec clock{};
@@ -101,7 +101,7 @@ void random_uniform(T* y, int64_t n, uint64_t seed, double low, double high) {
   });
 }
 
-/// y[i], i < n, is true with probability p[i], of [0, 1].
+/// y[i], i < n, is true with probability p[i], in [0, 1].
 template <class T>
 void random_bernoulli(const T* p, bool* y, int64_t n, uint64_t seed) {
   const Philox philox(seed);
@@ -115,7 +115,7 @@ void random_bernoulli(const T* p, bool* y, int64_t n, uint64_t seed) {
 }
 
 /// For each row of x (rows, classes) y has `samples` classes, each drawn with probabilities in proportion to
-/// exp(x). False, and y is incomplete, where a row gives no probabilities: it holds NaN or +infinity, or
+/// exp(x). False, with y incomplete, if a row defines no probabilities: it contains NaN or +infinity, or
 /// nothing above -infinity.
 template <class T, class I>
 bool random_multinomial(const T* x, I* y, int64_t rows, int64_t classes, int64_t samples, uint64_t seed) {

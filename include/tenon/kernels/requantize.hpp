@@ -1,5 +1,5 @@
-// To 8-bit integers: from 32-bit sums of products, and from sums of other 8-bit integers. Bodies of the hot
-// loops: requantize_impl.hpp.
+// Requantisation to 8-bit integers: from 32-bit sums of products, and from sums of other 8-bit integers.
+// Bodies of the hot loops: requantize_impl.hpp.
 #pragma once
 
 #include <algorithm>
@@ -35,7 +35,7 @@ void requantize_row_impl(const int32_t* x, int64_t n, float rate, const float* c
 /// See RequantizeArgs.
 template <class T>
 void requantize(const RequantizeArgs<T>& a) {
-  constexpr int64_t grain = 1 << 14;  // elements a task takes
+  constexpr int64_t grain = 1 << 14;  // elements per task
   parallel_for(a.rows, std::max<int64_t>(1, grain / std::max<int64_t>(a.n, 1)),
                [&](int64_t begin, int64_t end) {
                  simd::dispatch([&]<class Arch>(Arch) {
@@ -54,7 +54,7 @@ struct ScaledBytes {
   float scale = 1;
 };
 
-/// y = clamp(round((a + b) / scale) + zero, lo, hi) of the numbers that a and b stand for, n of each; y is
+/// y = clamp(round((a + b) / scale) + zero, lo, hi) for the numbers that a and b stand for, n of each; y is
 /// int8_t or uint8_t. y may be a.data or b.data.
 struct AddBytesArgs {
   int64_t n = 0;
@@ -75,8 +75,8 @@ inline void add_bytes(const AddBytesArgs& a) {
   });
 }
 
-/// y = clamp(round(a * b / scale) + zero, lo, hi) of the numbers that a (outer, rows, n) and b stand for; the
-/// number of b for (o, r, i) is at o * b_outer + r * b_row + i * b_column. y may be a.data.
+/// y = clamp(round(a * b / scale) + zero, lo, hi) for the numbers that a (outer, rows, n) and b stand for;
+/// the number of b for (o, r, i) is at o * b_outer + r * b_row + i * b_column. y may be a.data.
 struct MulBytesArgs {
   int64_t outer = 1, rows = 1, n = 0;
   ScaledBytes a, b;
@@ -93,7 +93,7 @@ void mul_bytes_impl(const MulBytesArgs& args, const uint8_t* a, const uint8_t* b
 /// See MulBytesArgs.
 inline void mul_bytes(const MulBytesArgs& g) {
   constexpr int64_t longest = int64_t{1} << 15;
-  const int64_t pieces = (g.n + longest - 1) / longest;  // of a row
+  const int64_t pieces = (g.n + longest - 1) / longest;  // per row
   parallel_for(g.outer * g.rows * pieces, std::max<int64_t>(1, longest / std::max<int64_t>(g.n, 1)),
                [&](int64_t begin, int64_t end) {
                  simd::dispatch([&]<class Arch>(Arch) {

@@ -1,4 +1,4 @@
-// Bodies of requantize.hpp. Of requantize the compiler makes vector code of the level from plain loops.
+// Bodies of requantize.hpp. For requantize, the compiler vectorises plain loops for the level.
 #pragma once
 
 #include <cstring>
@@ -11,8 +11,8 @@ namespace tenon::TENON_ABI::kernels {
 template <class Arch, class T>
 void requantize_row_impl(const int32_t* __restrict x, int64_t n, float rate,
                          const float* __restrict col_scale, T zero, T lo, T hi, T* __restrict y) {
-  // Bounds come before rounding: they are whole numbers, and bounded numbers are small enough for the sum
-  // with `magic` to round. NaN gives the lower bound.
+  // Bounds are applied before rounding: they are whole numbers, and bounded numbers are small enough for the
+  // sum with `magic` to round. NaN gives the lower bound.
   constexpr float magic = 0x1.8p23f;
   const float shift = static_cast<float>(zero);
   const float least = static_cast<float>(lo) - shift;
@@ -37,7 +37,7 @@ void add_bytes_impl(const AddBytesArgs& g, int64_t begin, int64_t end) {
   const auto* a = static_cast<const uint8_t*>(g.a.data);
   const auto* b = static_cast<const uint8_t*>(g.b.data);
   auto* y = static_cast<uint8_t*>(g.y);
-  // Signed bytes are raised by 128, and so are their zero points.
+  // Signed bytes and their zero points are raised by 128.
   const int32_t a_flip = g.a.is_signed ? 128 : 0, b_flip = g.b.is_signed ? 128 : 0;
   const I fa(a_flip), fb(b_flip), za(g.a.zero + a_flip), zb(g.b.zero + b_flip), zero(g.zero);
   const F ra(g.a.scale / g.scale), rb(g.b.scale / g.scale);

@@ -69,25 +69,25 @@ void gru_gates_impl(T* update, const T* reset, int64_t n, const T* from, T* own)
 template <class Arch, class T>
 void gru_units_impl(const T* update, const T* fresh, const T* own, int64_t n, const T* before, T* h);
 
-/// What a step of an LSTM does with n of its units: i = sigmoid, o = sigmoid, f = sigmoid and c = tanh of the
-/// sums in `gates`, `hidden` apart; cell = f * cell + i * c, h = o * tanh(cell).
+/// A step of an LSTM for n of its units: i = sigmoid, o = sigmoid, f = sigmoid and c = tanh of the sums in
+/// `gates`, `hidden` apart; cell = f * cell + i * c, h = o * tanh(cell).
 template <class T>
 inline void lstm_units(const T* gates, int64_t hidden, int64_t n, T* cell, T* h) {
   simd::dispatch([&]<class Arch>(Arch) { lstm_units_impl<Arch>(gates, hidden, n, cell, h); });
 }
-/// The same of a GRU, before h is known: update = sigmoid(update), own = sigmoid(reset) * from, which may be
+/// The same for a GRU, before h is known: update = sigmoid(update), own = sigmoid(reset) * from, which may be
 /// own.
 template <class T>
 inline void gru_gates(T* update, const T* reset, int64_t n, const T* from, T* own) {
   simd::dispatch([&]<class Arch>(Arch) { gru_gates_impl<Arch>(update, reset, n, from, own); });
 }
-/// And then: h = (1 - update) * tanh(fresh + own) + update * before, where own is nullptr without it.
+/// And afterwards: h = (1 - update) * tanh(fresh + own) + update * before, without `own` if it is nullptr.
 template <class T>
 inline void gru_units(const T* update, const T* fresh, const T* own, int64_t n, const T* before, T* h) {
   simd::dispatch([&]<class Arch>(Arch) { gru_units_impl<Arch>(update, fresh, own, n, before, h); });
 }
 
-/// The vector of batch entry b at step t (or of all of them) lies at data + t * step + b * row.
+/// The vector of batch entry b at step t (or for all steps) is at data + t * step + b * row.
 template <class T>
 struct RnnRows {
   T* data = nullptr;  ///< nullptr: absent
@@ -97,23 +97,23 @@ struct RnnRows {
   T* at(int64_t t, int64_t b) const { return data + t * step + b * row; }
 };
 
-/// One direction of a recurrent network. Each cell says how many gates it has, and in which order they lie.
+/// One direction of a recurrent network. Each cell defines how many gates it has, and their order.
 template <class T>
 struct RnnArgs {
   int64_t steps = 0, batch = 0, input = 0, hidden = 0;
   RnnRows<const T> x;             ///< vectors of `input`
-  const int32_t* lens = nullptr;  ///< (batch) each in [0, steps], or nullptr: all are `steps`
+  const int32_t* lens = nullptr;  ///< (batch) each in [0, steps], or nullptr: all equal `steps`
   bool reverse = false;           ///< each sequence from its last vector to its first
   const T* w = nullptr;           ///< (gates hidden, input)
-  const T* packed_w = nullptr;    ///< what pack_b wrote of W^T; `w` is then not read
+  const T* packed_w = nullptr;    ///< what pack_b wrote for W^T; `w` is then not read
   const T* r = nullptr;           ///< (gates hidden, hidden)
   const T* bias = nullptr;        ///< (2 gates hidden): w's bias, then r's; or nullptr
   RnnRows<const T> initial_h;     ///< vectors of `hidden`; absent: zeros
   RnnRows<T> y;                   ///< h after each step, zeros past the end of a sequence; may be absent
   RnnRows<T> final_h;             ///< may be absent
-  T clip = std::numeric_limits<T>::infinity();  ///< activations get their argument clamped to [-clip, clip]
+  T clip = std::numeric_limits<T>::infinity();  ///< arguments of activations are clamped to [-clip, clip]
 
-  /// Whether a function is `kind`, of any number.
+  /// Whether function f is `kind`, without clipping.
   bool usual(const RnnFunction& f, RnnActivation kind) const {
     return f.kind == kind && !(clip < std::numeric_limits<T>::infinity());
   }
@@ -121,16 +121,17 @@ struct RnnArgs {
 
 namespace detail {
 
-/// The division of a step's work among threads. Rows of a large batch go through all steps without waiting
-/// for each other. Else threads share the units, and with them the rows of R, and meet after each phase.
+/// The division of a step's work among threads. Rows of a large batch pass through all steps without waiting
+/// for each other. Otherwise threads share the units, and with them the rows of R, and synchronise after each
+/// phase.
 struct RnnCut {
   int64_t hidden, rows, blocks = 1;
   bool divisible = false;  ///< whether several threads would share the units
 
   template <class T>
   RnnCut(const RnnArgs<T>& a, int64_t gates) : hidden(a.hidden), rows(a.batch) {
-    // Multiply-adds of a microsecond, a few times as long as threads need to meet; and as long as they need
-    // to wake.
+    // Multiply-adds of a microsecond, several times what synchronising threads takes; and of the time that
+    // waking them takes.
     constexpr int64_t part = 1 << 15, all = 1 << 17;
     if (hidden <= 4) return;
     const int64_t work = rows * gates * hidden * hidden;
@@ -144,7 +145,7 @@ struct RnnCut {
   int64_t begin(int64_t block) const { return block == blocks ? hidden : hidden / 16 * block / blocks * 16; }
 };
 
-/// Work on one step that nothing else in its phase waits for.
+/// Work on one step on which nothing else in its phase depends.
 template <class T>
 struct RnnPart {
   int64_t step;
@@ -155,10 +156,10 @@ struct RnnPart {
   T* gates;        ///< (batch, gates hidden): X W^T + bias of the step
   const T* h;      ///< (batch, hidden) before the step
   T* next;         ///< and after it
-  bool backward;   ///< every other step: R is read from its end, which the caches still hold
+  bool backward;   ///< in every other step: R is read from its end, which is still cached
 };
 
-/// Adds h R^T to a part's gates. r (gates hidden, hidden), packed where many rows make that pay.
+/// Adds h R^T to a part's gates. r (gates hidden, hidden), packed if there are enough rows to make that pay.
 template <class T>
 class RnnProduct {
  public:
@@ -171,7 +172,7 @@ class RnnProduct {
     args_.beta = 1;
     if (a.hidden == 0) return;
     if (a.batch <= 4) {
-      // Sums along short rows are slow. A small matrix that many steps read is turned, where enough columns
+      // Sums along short rows are slow. A small matrix that many steps read is transposed if enough columns
       // are summed at once.
       if (a.hidden > 64 || a.steps < 16 || a.batch * gates * a.hidden < 128 || cut.divisible) return;
       const int64_t extents[] = {gates * a.hidden, a.hidden}, swapped[] = {1, 0};
@@ -180,7 +181,7 @@ class RnnProduct {
       args_.b = turned, args_.b_row = extents[0], args_.b_col = 1;
       return;
     }
-    // One matrix, or where threads share the units one for each gate of each block.
+    // One matrix, or if threads share the units one per gate and block.
     const bool whole = cut.blocks == 1;
     const int64_t pieces = whole ? 1 : gates;
     int64_t columns = whole ? gates * a.hidden : 0;
@@ -211,8 +212,7 @@ class RnnProduct {
       g.a += hidden - 1, g.a_col = -1;
       g.b += (hidden - 1) * g.b_row, g.b_row = -g.b_row;
     }
-    // Gates in their reverse order are products of their own, which is worth it for what the first caches do
-    // not hold.
+    // Gates in reverse order are separate products, which pays only for what the first caches do not hold.
     const bool large = gates_ * hidden * hidden * static_cast<int64_t>(sizeof(T)) >= 1 << 19;
     const bool backward = large && !turned && p.backward;
     if (cut_.blocks == 1 && (packed_ != nullptr || !backward)) {
@@ -261,8 +261,8 @@ void rnn_store_state(const T* from, RnnRows<T> to, int64_t batch, int64_t hidden
     for (int64_t b = 0; b < batch; ++b) std::copy_n(from + b * hidden, hidden, to.at(0, b));
 }
 
-/// Calls part(RnnPart) until all steps are done. The first `joint` gates add the biases of R to the biases of
-/// W at once.
+/// Calls part(RnnPart) until all steps are done. For the first `joint` gates, the biases of R are added to
+/// the biases of W in advance.
 template <class T, class F>
 void rnn_run(const RnnArgs<T>& a, const RnnCut& cut, int64_t gates, int64_t joint, int64_t phases, F part) {
   const int64_t n = a.hidden, width = gates * n, state = a.batch * n;
@@ -314,9 +314,9 @@ void rnn_run(const RnnArgs<T>& a, const RnnCut& cut, int64_t gates, int64_t join
   rnn_store_state(steps % 2 == 0 ? h : h + state, a.final_h, a.batch, n);
 }
 
-/// Calls cell(offset, gate) for the part's batch entries whose sequence has the step: the first unit's place
-/// in a state (batch, hidden), and in the first gate. Entries whose sequence has ended keep their h. Writes
-/// y.
+/// Calls cell(offset, gate) for the part's batch entries whose sequence has the step: the offset of the first
+/// unit in a state (batch, hidden), and in the first gate. Entries whose sequence has ended keep their h.
+/// Writes y.
 template <class T, class F>
 void rnn_for_each_row(const RnnArgs<T>& a, const RnnPart<T>& p, int64_t gates, F cell) {
   const int64_t count = p.u1 - p.u0;
@@ -331,7 +331,7 @@ void rnn_for_each_row(const RnnArgs<T>& a, const RnnPart<T>& p, int64_t gates, F
   }
 }
 
-/// Activates `count` units of gates that lie `hidden` apart.
+/// Activates `count` units of gates that are `hidden` apart.
 template <class T>
 void rnn_activate_gates(const RnnFunction& f, T clip, T* gate, int64_t gates, int64_t hidden, int64_t count) {
   if (count == hidden) return rnn_activate(f, clip, gate, gate, gates * hidden);
@@ -360,7 +360,7 @@ void simple_rnn(const SimpleRnnArgs<T>& a) {
   });
 }
 
-/// Gates lie in the order update, reset, hidden.
+/// Gates are in the order update, reset, hidden.
 template <class T>
 struct GruArgs : RnnArgs<T> {
   RnnFunction f{RnnActivation::sigmoid}, g{RnnActivation::tanh};
@@ -415,7 +415,7 @@ void gru(const GruArgs<T>& a) {
   });
 }
 
-/// Gates lie in the order input, output, forget, cell.
+/// Gates are in the order input, output, forget, cell.
 template <class T>
 struct LstmArgs : RnnArgs<T> {
   const T* peephole = nullptr;  ///< (3 hidden): input, output, forget; or nullptr

@@ -8,8 +8,8 @@ namespace tenon::TENON_ABI::kernels {
 
 namespace detail {
 
-/// Calls unit(k, load, store) for the vectors of n numbers; load(p) and store(p, v) leave out what lies past
-/// the last.
+/// Calls unit(k, load, store) for the vectors of n numbers; load(p) and store(p, v) mask off lanes past the
+/// last number.
 template <class Arch, class T, class F>
 void for_each_vector(int64_t n, F unit) {
   using V = simd::batch<T, Arch>;

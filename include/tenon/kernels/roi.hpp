@@ -64,7 +64,7 @@ T greatest_of(const T* x, int64_t width, Span rows, Span columns) {
 
 }  // namespace detail
 
-/// A region in whole cells, both ends of which belong to it; none is further than `limit` from 0.
+/// A region in whole cells, both ends included; neither is further than `limit` from 0.
 struct RoiCells {
   static constexpr float limit = 0x1p30f;
   int64_t top, left, bottom, right;
@@ -95,7 +95,7 @@ void max_roi_pool(const RoiPoolArgs<T>& a, const RoiCells* cells) {
 template <class T>
 struct RoiSamples {
   T start = 0, size = 0;
-  int64_t grid = 0;  ///< none where not above 0
+  int64_t grid = 0;  ///< none if not above 0
 };
 template <class T>
 struct RoiRegion {
@@ -104,7 +104,7 @@ struct RoiRegion {
 
 namespace detail {
 
-/// The samples of a bin that lie between the same two cells, `low` and `high`. Each takes a weight from both.
+/// The samples of a bin that lie between the same two cells, `low` and `high`. Each has a weight for both.
 /// The sums serve means; the greatest and least weights serve maxima.
 template <class T>
 struct RoiCell {
@@ -152,7 +152,7 @@ class RoiAxis {
   /// All cells lie in [first(), last()).
   int64_t first() const { return first_; }
   int64_t last() const { return last_; }
-  /// Whether a sample of the bin lies outside of the image, where all is zero.
+  /// Whether a sample of the bin lies outside the image, where everything is zero.
   bool outside(int64_t bin) const { return outside_[bin]; }
 
  private:
@@ -216,8 +216,8 @@ T greatest_sample(const T* x, int64_t width, const RoiAxis<T>& rows, int64_t i, 
 
 }  // namespace detail
 
-/// y = the mean of each bin's samples, each interpolated between four cells; with `greatest`, of all samples
-/// the greatest product of a cell and its weight. A sample further than one cell outside of the image is 0,
+/// y = the mean of each bin's samples, each interpolated between four cells; with `greatest`, the greatest
+/// product of a cell and its weight among all samples. A sample further than one cell outside the image is 0,
 /// and so is a bin without samples. height and width are not 0.
 template <class T>
 void roi_align(const RoiPoolArgs<T>& a, const RoiRegion<T>* regions, bool greatest) {

@@ -19,14 +19,14 @@ struct RotaryArgs {
   int64_t batch_stride = 0, step_stride = 0, head_stride = 0;  ///< of x and y, in elements
   const T* x = nullptr;                                        ///< vectors of `size`
   T* y = nullptr;                                              ///< may be x
-  int64_t pairs = 0;         ///< that are rotated: the first 2 pairs numbers of a vector; the others stay
+  int64_t pairs = 0;         ///< rotated pairs: the first 2 pairs numbers of a vector; the others are kept
   bool interleaved = false;  ///< pair p is 2p and 2p + 1, else p and pairs + p
   const T *cos = nullptr, *sin = nullptr;  ///< rows of at least `pairs`
   int64_t angle_row = 0;                   ///< the distance between rows
   const int64_t* rows = nullptr;           ///< (batch, steps): the row of each position; nullptr: row by row
 };
 
-/// y = x with each pair (u, v) turned into (u cos - v sin, u sin + v cos).
+/// y = x with each pair (u, v) rotated to (u cos - v sin, u sin + v cos).
 template <class T>
 void rotary(const RotaryArgs<T>& a) {
   using W = compute_t<T>;

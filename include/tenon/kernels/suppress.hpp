@@ -1,6 +1,5 @@
-// Greedy suppression of boxes that overlap better ones. Boxes are sorted only as far as they are wanted, and
-// compared with four selected ones at once; where many are selected, a grid over the plane finds the ones
-// near a box.
+// Greedy suppression of boxes that overlap better ones. Boxes are sorted only as far as needed, and compared
+// with four selected ones at once; if many are selected, a grid over the plane finds those near a box.
 #pragma once
 
 #include <algorithm>
@@ -15,16 +14,16 @@
 
 namespace tenon::TENON_ABI::kernels {
 
-/// A rectangle; low and high sides as the caller has them.
+/// A rectangle; low and high sides in the caller's convention.
 struct Box {
   float top, left, bottom, right;
 
-  /// Negative sides give an area too, if both are.
+  /// The area is also positive if both sides are negative.
   float area() const { return (bottom - top) * (right - left); }
 };
 
 /// Whether the intersection of two boxes is more than `threshold` of their union. Boxes without an area, or
-/// with a coordinate that is no number, overlap none.
+/// with a NaN coordinate, overlap none.
 inline bool overlap(const Box& a, float area_a, const Box& b, float area_b, float threshold) {
   const float width = std::min(a.right, b.right) - std::max(a.left, b.left);
   const float height = std::min(a.bottom, b.bottom) - std::max(a.top, b.top);
@@ -57,7 +56,7 @@ class BoxList {
     g.top[lane] = b.top, g.left[lane] = b.left, g.bottom[lane] = b.bottom, g.right[lane] = b.right;
     g.size[lane] = b.size;
   }
-  /// Whether any box and the proper one b overlap.
+  /// Whether any box overlaps the proper box b.
   bool any(const Region& b, float threshold) const {
     const Four none{}, top = none + b.top, left = none + b.left, bottom = none + b.bottom,
                        right = none + b.right;
@@ -87,10 +86,10 @@ class BoxList {
   int64_t size_ = 0;
 };
 
-/// Proper boxes by the cells of a grid that they touch.
+/// Proper boxes, indexed by the cells of a grid that they touch.
 class BoxGrid {
  public:
-  /// For boxes among n ones, box(k), of which at least one is proper.
+  /// For boxes box(k) among n, of which at least one is proper.
   template <class At>
   BoxGrid(int64_t n, At box) {
     // The mean sides and the bounds of proper boxes.
@@ -120,7 +119,7 @@ class BoxGrid {
       return false;
     });
   }
-  /// Whether any box and the proper one b overlap; nothing where b touches many cells.
+  /// Whether any box overlaps the proper box b; nullopt if b touches many cells.
   std::optional<bool> any(const Region& b, float threshold) {
     const Range r = range(b);
     if (r.cells() > many) return std::nullopt;
@@ -134,7 +133,7 @@ class BoxGrid {
   }
 
  private:
-  static constexpr int64_t many = 16;  // a box that touches more cells is kept beside the grid
+  static constexpr int64_t many = 16;  // boxes that touch more cells are kept outside the grid
 
   struct Entry {
     Region box;
@@ -144,7 +143,7 @@ class BoxGrid {
     int64_t top, left, bottom, right;
     int64_t cells() const { return (bottom - top + 1) * (right - left + 1); }
   };
-  /// In double: two floats may lie further apart than float reaches.
+  /// In double: two floats may be further apart than the range of float.
   static double length(float low, float high) { return static_cast<double>(high) - low; }
   struct Axis {
     float low = 0;
@@ -161,7 +160,7 @@ class BoxGrid {
   Range range(const Box& b) const {
     return {rows_.cell(b.top), columns_.cell(b.left), rows_.cell(b.bottom), columns_.cell(b.right)};
   }
-  /// f(first entry) for the cells of a range, until it holds.
+  /// Calls f(first entry) for the cells of a range, until it returns true.
   template <class F>
   bool each(const Range& r, F f) {
     for (int64_t i = r.top; i <= r.bottom; ++i)
@@ -192,7 +191,7 @@ inline uint32_t rank_of(float score) {
   return bits >> 31 ? bits : ~bits & 0x7fffffff;
 }
 
-/// The boxes with scores above `least`, or all whose score is a number, in any order.
+/// The boxes with scores above `least`, or all whose score is not NaN, in any order.
 inline std::span<RankedBox> rank_boxes(const float* scores, int64_t n, float least, bool has_least,
                                        Scratch& scratch) {
   auto* const ranked = scratch.take<RankedBox>(n);
@@ -214,8 +213,8 @@ inline std::span<RankedBox> rank_boxes(const float* scores, int64_t n, float lea
   return {ranked, static_cast<std::size_t>(count)};
 }
 
-/// Calls f(box) in the order of ranks until it returns false. The boxes are divided by their ranks, and the
-/// parts are sorted when their turn comes.
+/// Calls f(box) in the order of ranks until it returns false. The boxes are partitioned by rank, and each
+/// part is sorted only when its turn comes.
 template <class F>
 void by_rank(std::span<RankedBox> ranked, Scratch& scratch, F f) {
   const auto n = static_cast<int64_t>(ranked.size());
@@ -240,9 +239,9 @@ void by_rank(std::span<RankedBox> ranked, Scratch& scratch, F f) {
 
 }  // namespace detail
 
-/// The numbers of at most `most` of the boxes box(k), k < n, best scores first, and the lower number first
-/// among equal scores: a box is left out when it overlaps one before it by more than `threshold`, which lies
-/// in [0, 1]. Boxes with scores not above `least`, and those whose score is no number, are left out.
+/// The indices of at most `most` of the boxes box(k), k < n, best scores first, and lower indices first among
+/// equal scores: a box is left out if it overlaps an earlier one by more than `threshold`, which lies in [0,
+/// 1]. Boxes with scores not above `least`, and those whose score is NaN, are left out.
 template <class At>
 std::vector<int64_t> suppress(At box, const float* scores, int64_t n, int64_t most, float threshold,
                               float least, bool has_least) {
@@ -257,7 +256,7 @@ std::vector<int64_t> suppress(At box, const float* scores, int64_t n, int64_t mo
     return found ? *found : list.any(b, threshold);
   };
   detail::by_rank(ranked, scratch, [&](int64_t k) {
-    // No intersection is more than the whole of the union.
+    // No intersection exceeds the whole union.
     if (const detail::Region b(box(k)); threshold < 1 && b.proper()) {
       if (overlaps(b)) return true;
       // A short list takes less time than a grid: its best boxes overlap many.

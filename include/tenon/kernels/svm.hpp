@@ -19,7 +19,7 @@ void squared_distances(const C* x, int64_t rows, const C* v, int64_t count, int6
     for (int64_t r = begin; r < end; ++r)
       for (int64_t c = 0; c < count; ++c) {
         const C *a = x + r * n, *b = v + c * n;
-        constexpr int ways = 8, width = 16 / sizeof(C);  // sums that do not wait for one another
+        constexpr int ways = 8, width = 16 / sizeof(C);  // independent sums
         using Few [[gnu::vector_size(16)]] = C;
         Few sums[ways / width] = {};
         int64_t k = 0;

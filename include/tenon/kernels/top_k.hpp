@@ -15,8 +15,8 @@ namespace tenon::TENON_ABI::kernels {
 
 namespace detail {
 
-/// An unsigned integer that is less where x is less. -0 and 0 are equal, and so are all NaNs, which are above
-/// all else.
+/// An unsigned integer that is less if x is less. -0 and 0 are equal, and so are all NaNs, which rank above
+/// everything else.
 template <class T>
 constexpr uint64_t order_key(T x) {
   if constexpr (std::is_integral_v<T>) {
@@ -42,7 +42,7 @@ struct Ranked {
 };
 
 /// Writes each of the n elements at, at + step, … whose key is at most `bound`, numbered from `first` on, and
-/// returns their number. The elements looked for have the least keys. `found` has room for n + 1.
+/// returns their number. The elements sought have the least keys. `found` has room for n + 1.
 using FindRanked = int64_t (*)(const void* x, int64_t at, int64_t step, int64_t n, bool largest,
                                uint64_t bound, int64_t first, Ranked* found);
 
@@ -58,7 +58,7 @@ int64_t find_ranked(const void* x, int64_t at, int64_t step, int64_t n, bool lar
     held += key <= bound;
   };
   if constexpr (std::is_same_v<T, float>) {
-    // Most parts of a long row have none, which comparisons with the first number above the bound tell.
+    // Most parts of a long row have none, which comparisons with the first number above the bound show.
     constexpr int64_t part = 16;
     constexpr uint32_t sign = uint32_t{1} << 31;
     const uint64_t above = (bound + 1) ^ flip;
@@ -79,7 +79,7 @@ int64_t find_ranked(const void* x, int64_t at, int64_t step, int64_t n, bool lar
   return held;
 }
 
-/// Puts an element into its place among the `held` first ones, at most k, if it has one. Its index is the
+/// Inserts an element into the `held` best ones so far, at most k, if it belongs there. Its index is the
 /// greatest.
 inline void put_ranked(Ranked element, int64_t k, Ranked* best, int64_t& held) {
   if (held == k && element.key >= best[k - 1].key) return;
@@ -89,7 +89,7 @@ inline void put_ranked(Ranked element, int64_t k, Ranked* best, int64_t& held) {
 }
 
 /// The first k <= n elements, in order, of each of `columns` neighbouring rows whose elements are `step`
-/// apart: of row c from best + c * k on.
+/// apart: the elements of row c are written from best + c * k on.
 template <int columns>
 void rank_columns(const float* x, int64_t step, int64_t n, int64_t k, bool largest, Ranked* best) {
   const uint64_t flip = largest ? ~uint64_t{0} : 0;
@@ -103,7 +103,7 @@ void rank_columns(const float* x, int64_t step, int64_t n, int64_t k, bool large
     for (int c = 0; c < columns; ++c) put(i, c, i);
   for (int64_t i = k; i < n; ++i) {
     const float* const row = x + i * step;
-    // NaN, in a row or as a limit, is looked at by its key.
+    // NaN, in a row or as a limit, is compared by its key.
     int any = 0;
     if (largest)
       for (int c = 0; c < columns; ++c) any |= !(row[c] <= limit[c]);
@@ -115,8 +115,9 @@ void rank_columns(const float* x, int64_t step, int64_t n, int64_t k, bool large
   }
 }
 
-/// The first k <= n elements, in order, of each of 16 dense rows, n * k <= short_ranks: of row r from best +
-/// r * k on. Each element goes through all places, in a lane of its row, so that no jump depends on it.
+/// The first k <= n elements, in order, of each of 16 dense rows, n * k <= short_ranks: the elements of row r
+/// are written from best + r * k on. Each element passes all places in a lane of its row, so that no branch
+/// depends on it.
 inline constexpr int64_t short_ranks = 64;
 inline void rank_short_rows(const float* x, int64_t n, int64_t k, bool largest, Ranked* best) {
   constexpr int64_t rows = 16, width = 4;
@@ -128,13 +129,13 @@ inline void rank_short_rows(const float* x, int64_t n, int64_t k, bool largest, 
     for (int64_t v = 0; v < rows / width; ++v) {
       Lanes element;
       for (int64_t r = 0; r < width; ++r) element[r] = std::bit_cast<int32_t>(x[(v * width + r) * n + i]);
-      // order_key, of the order of signed integers.
+      // order_key, mapped to the order of signed integers.
       const Lanes magnitude = element & 0x7fffffff, from = magnitude - magnitude + static_cast<int32_t>(i);
       Lanes e = magnitude == 0 ? magnitude : element ^ (element >> 31 & 0x7fffffff), at = from;
       e |= (magnitude > 0x7f800000) & 0x7fffffff;
       e &= ~(magnitude > 0x7f800000) | 0x7fffffff;
       if (largest) e = ~e;
-      // An element that has given up its place goes before all that follow.
+      // An element that has been displaced precedes all that follow.
       Lanes moves = magnitude - magnitude;
       for (int64_t j = 0; j < places; ++j) {
         const Lanes other = key[j][v], other_at = index[j][v];
@@ -154,7 +155,7 @@ inline void rank_short_rows(const float* x, int64_t n, int64_t k, bool largest, 
 inline constexpr int64_t ranked_block = 256;
 
 /// A row of n elements, at, at + step, … of x. Once k elements are held that precede all dropped ones, a
-/// later element matters only if it is less than the last of the k: an equal one has the greater index.
+/// later element matters only if it is less than the last of the k: an equal one has a greater index.
 struct RankedRow {
   FindRanked find;
   const void* x;
@@ -166,8 +167,8 @@ struct RankedRow {
     return find(x, at + first * step, step, std::min(block, n - first), largest, bound, first, found);
   }
 
-  /// Writes the first k elements, in order, to `best`, which has room for a block more. Each is put into its
-  /// place, which takes least where k is small.
+  /// Writes the first k elements, in order, to `best`, which has room for one more block. Each is inserted
+  /// into its place, which is fastest if k is small.
   void rank_few(int64_t k, Ranked* best) const {
     constexpr int64_t block = ranked_block / 4;
     uint64_t bound = ~uint64_t{0};
@@ -227,13 +228,13 @@ inline void top_k(DType type, const void* x, int64_t outer, int64_t extent, int6
                                               std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>>>>;
   });
   const int64_t room = k < extent / 2 ? std::min(extent, std::max<int64_t>(2 * k, 64)) : extent;
-  constexpr int64_t elements = 1 << 14;  // a task looks at about so many
-  // Rows of neighbours are looked at together, 16 or 4.
+  constexpr int64_t elements = 1 << 14;  // per task, approximately
+  // Neighbouring rows are processed together, 16 or 4 at a time.
   constexpr int64_t most = 16;
   const bool in_columns = type == DType::float32 && inner >= 4 && k <= most;
   const bool short_rows =
       type == DType::float32 && inner == 1 && extent <= 32 && extent * k <= detail::short_ranks;
-  // To sort many takes some steps for each.
+  // Sorting many elements takes several steps for each.
   const int64_t work = k <= most ? extent : extent * std::bit_width(static_cast<uint64_t>(k));
   const int64_t grain =
       std::max<int64_t>(work >= elements ? 1 : elements / work, in_columns || short_rows ? most : 1);

@@ -16,10 +16,10 @@
 
 namespace tenon::TENON_ABI::kernels {
 
-/// The question that a node asks of its feature.
+/// The test that a node applies to its feature.
 enum class TreeTest : uint8_t { leq, lt, gte, gt, eq, neq, member };
 
-/// A node as a model states it. A child is the number of a node, or ~number of a leaf.
+/// A node as stated by a model. A child is the index of a node, or ~index of a leaf.
 struct StatedNode {
   TreeTest test = TreeTest::leq;
   bool nan_is_true = false;  ///< the branch of a NaN
@@ -29,27 +29,27 @@ struct StatedNode {
   int64_t if_true = 0, if_false = 0;
 };
 
-/// The part of a leaf in the score of one target.
+/// A leaf's contribution to the score of one target.
 struct TreeVote {
   double weight;
   int32_t target;
-  int32_t unused = 0;  ///< so that all bytes of stored votes are known
+  int32_t unused = 0;  ///< so that stored votes have no padding bytes
 };
 
-/// How votes for one target are joined.
+/// How votes for one target are combined.
 enum class TreeJoin : uint8_t { sum, min, max };
 
-/// Trees laid out for walking: nodes in the order of a depth-first walk, each with the number of the next one
-/// for either answer, a leaf as ~number. Nodes and leaves may have several parents. C, float or double, is
-/// the type of features; comparisons with them answer as comparisons with bounds in double do.
+/// Trees laid out for walking: nodes in the order of a depth-first walk, each with the index of the next one
+/// for either answer, a leaf as ~index. Nodes and leaves may have several parents. C, float or double, is the
+/// type of features; comparisons with them give the same answers as comparisons with bounds in double.
 template <class C>
 class TreeTable {
  public:
-  /// The most nodes and leaves, so that their numbers fit.
+  /// The maximum number of nodes and leaves, so that their indices fit.
   static constexpr int64_t capacity = int64_t{1} << 29;
 
-  /// `votes` of leaf k are those from first_vote[k] up to first_vote[k + 1]. False, and no table, when a node
-  /// is its own descendant, or when there are more than `capacity` nodes.
+  /// `votes` of leaf k are those from first_vote[k] up to first_vote[k + 1]. Returns false, without a table,
+  /// if a node is its own descendant, or if there are more than `capacity` nodes.
   bool build(std::span<const StatedNode> stated, std::span<const int64_t> roots,
              std::vector<int64_t> first_vote, std::vector<TreeVote> votes) {
     if (static_cast<int64_t>(std::max(stated.size(), first_vote.size())) > capacity) return false;
@@ -78,14 +78,14 @@ class TreeTable {
   /// The least number of features that rows must have.
   int64_t features() const { return features_; }
 
-  /// f(part) for all that scores are made of, lists first: for those who store a table.
+  /// Calls f(part) for all data that scores depend on, lists first: for serialising a table.
   template <class Table, class F>
   static void each_part(Table& table, F f) {
     f(table.nodes_), f(table.roots_), f(table.full_levels_), f(table.first_vote_), f(table.votes_);
     f(table.features_), f(table.track_nan_);
   }
 
-  /// Joins the votes of all trees for some rows of `features` features into scores (rows, targets).
+  /// Combines the votes of all trees for some rows of `features` features into scores (rows, targets).
   void add_scores(TreeJoin join, const C* x, int64_t rows, int64_t features, int64_t targets,
                   double* scores) const {
     if (track_nan_) walk_all<true>(join, x, rows, features, targets, scores);
@@ -107,20 +107,20 @@ class TreeTable {
   };
   static constexpr uint32_t nan_bit = uint32_t{1} << 31;
   static constexpr int32_t unseen = -1;
-  static constexpr int lanes = 16;  ///< walks at once, each of which waits for its own loads
+  static constexpr int lanes = 16;  ///< walks at once, to overlap the latency of their loads
 
-  /// A node whose two children are one leaf is that leaf.
+  /// A node whose two children are the same leaf is replaced by that leaf.
   static int64_t settled(std::span<const StatedNode> stated, int64_t child) {
     if (child < 0) return child;
     const StatedNode& n = stated[static_cast<std::size_t>(child)];
     return n.if_true == n.if_false && n.if_true < 0 ? n.if_true : child;
   }
-  /// The number by which laid-out nodes name a stated node or leaf until all places are known.
+  /// The index by which laid-out nodes refer to a stated node or leaf until all places are known.
   static int32_t outside(int64_t child) {
     return static_cast<int32_t>(child < 0 ? ~(2 * ~child + 1) : ~(2 * child));
   }
 
-  /// Lays out a node and all below it.
+  /// Lays out a node and all its descendants.
   bool place_below(std::span<const StatedNode> stated, int64_t root, std::vector<int32_t>& place,
                    std::vector<Step>& open) {
     const auto enter = [&](int64_t child) {
@@ -150,15 +150,15 @@ class TreeTable {
   }
 
   /// The intervals into which the bounds cut all numbers: numbers up to bounds_[0], from there up to
-  /// bounds_[1], and so on. The answer changes from one to the next. Features are at most a bound where they
-  /// are at most the greatest C that is.
+  /// bounds_[1], and so on. The answer changes from one to the next. A feature is at most a bound if it is at
+  /// most the greatest C that is.
   void cut(const StatedNode& n) {
     constexpr double lowest = -std::numeric_limits<double>::infinity();
     const auto below = [](double v) { return std::nextafter(v, lowest); };
     const auto add = [this](double v) {
       C bound = static_cast<C>(v);
       if (bound > v) bound = std::nextafter(bound, -std::numeric_limits<C>::infinity());
-      // Between two equal bounds lies nothing.
+      // There is nothing between two equal bounds.
       if (!bounds_.empty() && bounds_.back() == bound) bounds_.pop_back();
       else bounds_.push_back(bound);
     };
@@ -194,7 +194,7 @@ class TreeTable {
     if (n.test == TreeTest::neq) first_answer_ = !first_answer_;
   }
 
-  /// Adds the nodes for what `cut` found.
+  /// Adds the nodes for the intervals found by `cut`.
   void lay_out(std::span<const StatedNode> stated, const StatedNode& n) {
     features_ = std::max(features_, int64_t{n.feature} + 1);
     const int32_t child[2] = {outside(settled(stated, n.if_false)), outside(settled(stated, n.if_true))};
@@ -205,7 +205,7 @@ class TreeTable {
           {std::numeric_limits<C>::infinity(), feature, {child[n.nan_is_true], child[first_answer_]}});
       return;
     }
-    // A NaN goes to the last interval with its answer: the last one, where nodes need no bit, or the one
+    // NaN goes to the last interval with its answer: the last one, where nodes need no bit, or the one
     // before.
     const bool last_answer = first_answer_ != (count % 2 == 1);
     search(0, count, last_answer == n.nan_is_true ? count : count - 1, feature, child);
@@ -226,7 +226,7 @@ class TreeTable {
     return static_cast<int32_t>(at);
   }
 
-  /// Levels of a tree from the root on that hold no leaf; not all of them where a level has many nodes.
+  /// Levels of a tree from the root on that contain no leaf; counting stops at a level with many nodes.
   int32_t count_full_levels(int32_t root) const {
     constexpr std::size_t most = 1 << 8;
     std::vector<int32_t> level{root}, below;
@@ -321,7 +321,7 @@ class TreeTable {
   int64_t features_ = 0;
   bool track_nan_ = false;
 
-  // Of `build` alone.
+  // Used by `build` only.
   std::vector<bool> on_path_;
   std::vector<C> bounds_;
   std::vector<double> members_;
@@ -329,7 +329,7 @@ class TreeTable {
 };
 
 /// Scores of x (rows, features), block by block: finish(first, count, scores) gets the scores (count,
-/// targets) of the rows from `first` on, which begin at `initial`. X converts to C.
+/// targets) of the rows from `first` on, which start from `initial`. X converts to C.
 template <class C, class X, class F>
 void tree_ensemble(const TreeTable<C>& table, TreeJoin join, double initial, const X* x, int64_t rows,
                    int64_t features, int64_t targets, const F& finish) {

@@ -17,7 +17,7 @@ namespace tenon::TENON_ABI::kernels {
 
 namespace detail {
 
-/// Below 0, 0 or above 0 as a goes before, with, or after b. NaN goes after all numbers and with NaN.
+/// Negative, 0 or positive as a precedes, equals, or follows b. NaN follows all numbers and equals NaN.
 template <class T>
 int compare_elements(const T& a, const T& b) {
   if constexpr (std::is_same_v<T, std::string>) {
@@ -40,7 +40,7 @@ struct Slices {
   int64_t outer, extent, inner;
 };
 
-/// Compares slices a and b element by element, the first difference counts.
+/// Compares slices a and b element by element; the first difference decides.
 using CompareSlices = int (*)(const Slices& s, int64_t a, int64_t b);
 
 template <class T>
@@ -54,8 +54,8 @@ int compare_slices(const Slices& s, int64_t a, int64_t b) {
   return 0;
 }
 
-/// Sorts n elements by their keys, equal ones as they were, byte by byte. Uses the memory of `other`, n
-/// elements, and returns where the result is.
+/// Stable byte-by-byte sort of n elements by their keys. Uses the memory of `other`, n elements, and returns
+/// the location of the result.
 inline Ranked* sort_ranked(Ranked* x, Ranked* other, int64_t n) {
   uint64_t varied = 0;
   for (int64_t k = 0; k < n; ++k) varied |= x[k].key ^ x[0].key;

@@ -1,7 +1,7 @@
-// Instruction-set levels. A kernel is a template on a level's tag; `dispatch` picks the tag.
-// Header-only, the compiler's flags choose. With TENON_COMPILED the kernels of all levels are linked in, each
-// from a unit with flags of its own, and the processor (or the variable TENON_ARCH, by a level's name)
-// chooses at run time. A build of one level alone (--//loader:level) has stubs in the place of the others'.
+// Instruction-set levels. A kernel is a template on a level's tag; `dispatch` picks the tag. Header-only, the
+// compiler's flags choose. With TENON_COMPILED the kernels of all levels are linked in, each from a unit with
+// its own flags, and the processor (or the variable TENON_ARCH, by a level's name) chooses at run time. A
+// build for a single level (--//loader:level) has stubs for the others.
 #pragma once
 
 #include <cstdlib>
@@ -11,10 +11,10 @@
 
 #include "tenon/base/error.hpp"
 
-// The levels of the processor family, each with everything that the one before it has: the tag, the name, how
-// many vector registers there are, of how many bytes, and the features that the level adds: as -m and the
-// processor name them, and the macro by which the compiler says that it may use them. loader/bazel/levels.bzl
-// has the same rows.
+// The levels of the processor family, each including everything of the previous one: the tag, the name, the
+// number of vector registers and their size in bytes, and the features that the level adds, by their names
+// for -m and in the processor, and the macro by which the compiler reports that it may use them.
+// loader/bazel/levels.bzl has the same rows.
 #if defined(__x86_64__)
 #define TENON_LEVELS(LEVEL, FEATURE)                                                                        \
   LEVEL(Baseline, baseline, 16, 16, )                                                                       \
@@ -54,7 +54,7 @@ TENON_LEVELS(TENON_LEVEL, TENON_NO_FEATURE)
 struct LevelInfo {
   Level level;
   std::string_view name, tag;
-  std::string_view features;  ///< that the level adds to the one before it, a blank before each
+  std::string_view features;  ///< that the level adds to the previous one, each preceded by a space
 };
 
 #define TENON_LEVEL(Tag, name, registers, bytes, features) \
@@ -66,8 +66,7 @@ inline constexpr LevelInfo levels[] = {TENON_LEVELS(TENON_LEVEL, TENON_FEATURE)}
 
 namespace detail {
 
-// The greatest level that this unit's compiler flags allow. A macro that is not defined is spelled as its
-// name.
+// The greatest level that this unit's compiler flags allow. An undefined macro expands to its own name.
 constexpr Level native = [] {
   Level greatest{};
 #define TENON_LEVEL(Tag, name, registers, bytes, features) \
@@ -86,7 +85,7 @@ constexpr Level native = [] {
 /// The tag of the greatest level that this unit's compiler flags allow.
 using Native = detail::TagOf<detail::native>::type;
 
-/// The greatest level that the processor has.
+/// The greatest level that the processor supports.
 inline Level processor_level() {
   Level greatest{};
 #define TENON_LEVEL(Tag, name, registers, bytes, features) \
@@ -100,13 +99,13 @@ inline Level processor_level() {
 }
 
 #if defined(TENON_COMPILED)
-/// The one level whose kernels are linked in, where they were built for one alone (loader/bazel/absent.cc);
-/// else there is no such object, and all levels are.
+/// The only level whose kernels are linked in, if they were built for a single one (loader/bazel/absent.cc);
+/// otherwise this object does not exist, and all levels are present.
 [[gnu::weak]] extern const Level only_level;
 #endif
 
-/// The levels that this program can run at here, least first; none where its only level is beyond the
-/// processor.
+/// The levels that this program can run at on this machine, least first; none if the processor does not
+/// support its only level.
 inline std::span<const LevelInfo> present_levels() {
 #if defined(TENON_COMPILED)
   const std::span here = std::span(levels).first(static_cast<std::size_t>(processor_level()) + 1);
@@ -125,8 +124,8 @@ inline std::string names(std::span<const LevelInfo> some) {
   return text;
 }
 
-/// The level that TENON_ARCH names, or without it the greatest that is present; nullptr where there is none
-/// or it names none of these.
+/// The level that TENON_ARCH names, or without it the greatest that is present; nullptr if there is none or
+/// it names none of these.
 inline const LevelInfo* requested_level() {
   const char* const request = std::getenv("TENON_ARCH");
   const std::span<const LevelInfo> present = present_levels();
@@ -144,7 +143,7 @@ namespace detail {
 }
 }  // namespace detail
 
-/// Error{invalid_argument} where TENON_ARCH names no level that is present, {not_supported} where none is.
+/// Error{invalid_argument} if TENON_ARCH names no level that is present, {not_supported} if none is.
 inline void check_request() {
   if (present_levels().empty()) detail::throw_no_level();
   if (requested_level() == nullptr)
@@ -153,8 +152,8 @@ inline void check_request() {
                         "' is none of the levels present: ", names(present_levels())));
 }
 
-/// The level in force: the one requested, or, for kernels do not throw, the greatest where the request is
-/// mistaken. Read once. Error{not_supported} where none is present.
+/// The level in force: the one requested or, because kernels do not throw, the greatest if the request is
+/// invalid. Read once. Error{not_supported} if none is present.
 inline Level level() {
   static const Level chosen = [] {
     if (present_levels().empty()) detail::throw_no_level();
@@ -167,7 +166,7 @@ inline Level level() {
 /// Calls f(Arch{}) with the tag of the level in force.
 template <class F>
 decltype(auto) dispatch(F&& f) {
-#if defined(TENON_INSTANTIATE)  // within a kernel unit: its level, the only one that its flags can compile
+#if defined(TENON_INSTANTIATE)  // in a kernel unit: its level, the only one that its flags can compile
   return f(TENON_INSTANTIATE{});
 #elif defined(TENON_COMPILED)
   switch (level()) {

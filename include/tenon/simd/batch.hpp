@@ -1,8 +1,8 @@
-// Vectors of one element type at one instruction-set level, by xsimd and intrinsics. What xsimd has not
-// (masked tails, shuffles, NaN-propagating extrema) comes from intrinsics, with a scalar twin for plain
-// targets. No name here is one of xsimd's free functions, or argument-dependent lookup would find both.
-// Everything is a template on the level's tag or on the batch type, so that no function compiled with wide
-// instructions can be shared with a narrower unit.
+// Vectors of one element type at one instruction-set level, by xsimd and intrinsics. Features that xsimd
+// lacks (masked tails, shuffles, NaN-propagating extrema) use intrinsics, with a scalar twin for plain
+// targets. No name here equals one of xsimd's free functions, because argument-dependent lookup would find
+// both. Everything is a template on the level's tag or on the batch type, so that no function compiled with
+// wide instructions can be shared with a narrower unit.
 #pragma once
 
 #include "tenon/simd/batch/arithmetic.hpp"

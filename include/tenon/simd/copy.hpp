@@ -1,4 +1,4 @@
-// Copies of bytes that keep their speed where the C library's do not.
+// Copies of bytes that stay fast where the C library's do not.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace tenon::TENON_ABI::simd {
 
 namespace detail {
 
-/// A copy by one register. The compiler must not make a call of memcpy of a loop of these.
+/// A copy by one register. The compiler must not turn a loop of these into a call of memcpy.
 template <class Part>
 [[gnu::always_inline]] inline void copy_part(char* to, const char* from) {
   Part part;
@@ -27,7 +27,7 @@ template <class Part>
 
 using Sixteen [[gnu::vector_size(16)]] = unsigned char;
 
-/// memcpy of 16 bytes and more, by aligned stores: none of them goes to two lines of the cache.
+/// memcpy of 16 bytes and more, by aligned stores: none of them crosses a cache line.
 [[gnu::noinline]] inline void copy_aligned(char* to, const char* from, std::size_t bytes) {
   copy_part<Sixteen>(to, from);
   copy_part<Sixteen>(to + bytes - 16, from + bytes - 16);
@@ -38,9 +38,9 @@ using Sixteen [[gnu::vector_size(16)]] = unsigned char;
 
 }  // namespace detail
 
-/// memcpy. A call of it would take longer than the copy of a short row. glibc 2.36 copies 2 KiB and more by
-/// `rep movsb`, which AMD's processors do at a twentieth of the speed if the destination lies up to 15 bytes
-/// behind the source modulo 4096; rows of a concatenation often do.
+/// memcpy. Calling it would take longer than copying a short row. glibc 2.36 copies 2 KiB and more by `rep
+/// movsb`, which AMD's processors execute at a twentieth of the speed if the destination is up to 15 bytes
+/// past the source modulo 4096, as is common for rows of a concatenation.
 [[gnu::always_inline]] inline void copy(void* to, const void* from, std::size_t bytes) {
   using detail::copy_part;
   using detail::Sixteen;
@@ -51,7 +51,7 @@ using Sixteen [[gnu::vector_size(16)]] = unsigned char;
     if (bytes >= 1024 && behind > 0 && behind < 16) detail::copy_aligned(t, f, bytes);
     else std::memcpy(t, f, bytes);
   } else if (bytes >= 16) {
-    // The last part may have bytes of the one before it.
+    // The last part may overlap the previous one.
 #pragma GCC unroll 16
     for (std::size_t at = 0; at + 16 < bytes; at += 16) copy_part<Sixteen>(t + at, f + at);
     copy_part<Sixteen>(t + bytes - 16, f + bytes - 16);
@@ -69,10 +69,10 @@ using Sixteen [[gnu::vector_size(16)]] = unsigned char;
   }
 }
 
-/// Results of so many bytes are mostly in no cache any more when they are read.
+/// Results of at least this many bytes are usually no longer in any cache when they are read.
 inline constexpr int64_t beyond_caches = int64_t{16} << 20;
 
-/// memcpy past the caches, which would first read the destination. Other threads see the bytes after
+/// memcpy that bypasses the caches, which would first read the destination. Other threads see the bytes after
 /// end_copies_beyond_caches.
 inline void copy_beyond_caches(void* to, const void* from, std::size_t bytes) {
 #if defined(__x86_64__)

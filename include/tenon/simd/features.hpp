@@ -1,4 +1,4 @@
-// Instructions that some processors of a level have beside the level's. Kernels use them where they may.
+// Instructions that some processors have in addition to their level's. Kernels use them if available.
 #pragma once
 
 #include <atomic>
@@ -17,8 +17,8 @@
 
 namespace tenon::TENON_ABI::simd {
 
-/// Whether kernels with registers of so many bytes, 64 or 32, may multiply bytes by AVX-512 VNNI or AVX-VNNI,
-/// which some processors of the levels avx512 and avx2 lack. TENON_VNNI=0 keeps them from it. Read once.
+/// Whether kernels with registers of `register_bytes` bytes, 64 or 32, may multiply bytes by AVX-512 VNNI or
+/// AVX-VNNI, which some processors of the levels avx512 and avx2 lack. TENON_VNNI=0 disables it. Read once.
 template <int register_bytes>
 inline bool vnni() {
 #if defined(__x86_64__)
@@ -45,8 +45,8 @@ inline bool vbmi() {
 #endif
 }
 
-/// Whether the processor computes registers of 64 bytes by halves, in the time of two of 32 bytes: AMD's
-/// family 19h.
+/// Whether the processor executes operations on registers of 64 bytes in halves, in the time of two of 32
+/// bytes: AMD's family 19h.
 inline bool halves_registers() {
 #if defined(__x86_64__)
   return __builtin_cpu_is("amdfam19h") != 0;
@@ -55,8 +55,8 @@ inline bool halves_registers() {
 #endif
 }
 
-/// Whether the processor reads and writes arrays in memory best when left to itself, where others gain by
-/// asking for lines ahead and by stores past the caches: AMD's with AVX-512 behind family 19h.
+/// Whether the processor accesses arrays in memory best without hints, where others gain from prefetching and
+/// from stores that bypass the caches: AMD's with AVX-512 after family 19h.
 inline bool prefetches_enough() {
 #if defined(__x86_64__)
   return __builtin_cpu_is("amd") != 0 && __builtin_cpu_supports("avx512f") != 0 && !halves_registers();
@@ -65,11 +65,11 @@ inline bool prefetches_enough() {
 #endif
 }
 
-/// Whether tile registers (tiles.hpp) may be used: the processor has it, and the system gives it to this
-/// process, which has to ask. TENON_AMX=0 keeps kernels from it. Read once.
+/// Whether tile registers (tiles.hpp) may be used: the processor has them, and the system grants them to this
+/// process, which has to ask. TENON_AMX=0 disables them. Read once.
 inline bool amx() {
 #if defined(__x86_64__) && defined(__linux__)
-  // A static that a function initialises would have a lock, which programs without exceptions link without.
+  // A static with a dynamic initialiser would need a lock, which programs without exceptions do not link.
   // Threads that ask at the same time get the same answer.
   static std::atomic<signed char> known{-1};
   signed char use = known.load(std::memory_order_relaxed);

@@ -1,7 +1,7 @@
 // Tile registers: eight registers of up to 16 rows of 64 bytes, and the product of two of them (AMX).
 //
-// A kernel is a template on the unit: AmxTiles where the processor has it, PlainTiles, which computes the
-// same anywhere, in tests.
+// A kernel is a template on the unit: AmxTiles where the processor has it, and PlainTiles, which computes the
+// same anywhere, for tests.
 #pragma once
 
 #include <bit>
@@ -14,8 +14,8 @@ namespace tenon::TENON_ABI::simd {
 
 inline constexpr int tile_rows = 16, tile_bytes = 64;
 
-/// The use of the registers: 0 to 3 hold sums, two by two; 4 and 5 rows of the left operand, `rows` in all; 6
-/// and 7 columns of the right one, 16 each.
+/// The use of the registers: 0 to 3 hold sums, two by two; 4 and 5 hold rows of the left operand, `rows` in
+/// all; 6 and 7 columns of the right one, 16 each.
 struct TileShape {
   int rows;  ///< 1 to 32
   int rows_of(int tile) const {
@@ -61,7 +61,7 @@ class PlainTiles {
         std::memcpy(tile_[sums] + r * tile_bytes + 4 * c, &sum, 4);
       }
   }
-  /// The same for sums of float, and two bfloat16 in place of four bytes; denormal numbers count as zero.
+  /// The same for sums of float, with two bfloat16 instead of four bytes; denormal numbers count as zero.
   template <int sums, int a, int b>
   void add_bfloat16_products() {
     const auto number = [](const uint8_t* p) {
@@ -88,13 +88,13 @@ class PlainTiles {
 
 #if defined(__x86_64__)
 
-/// The registers of the processor, held by this thread while the object lives. Its instructions are written
-/// as assembly, since the level avx512 does without them, so that the compiler has no intrinsics for them
-/// there.
+/// The registers of the processor, held by this thread during the object's lifetime. The instructions are
+/// written as assembly, because the compiler has no intrinsics for them at the level avx512, which does not
+/// include them.
 class AmxTiles {
  public:
   explicit AmxTiles(TileShape shape) {
-    amx();  // the process may not have asked yet, where another one has chosen how operands are packed
+    amx();  // the process may not have asked yet if another one chose the packing of operands
     struct alignas(64) {
       uint8_t palette = 1, start_row = 0, reserved[14] = {};
       uint16_t row_bytes[16] = {};
@@ -108,7 +108,7 @@ class AmxTiles {
   }
   AmxTiles(const AmxTiles&) = delete;
   AmxTiles& operator=(const AmxTiles&) = delete;
-  // Registers in use would have to be saved whenever the thread gives up the processor.
+  // Registers in use would have to be saved at each context switch.
   ~AmxTiles() { asm volatile("tilerelease"); }
 
   template <int tile>
@@ -149,7 +149,7 @@ using AmxTiles = PlainTiles;
 
 #endif
 
-/// Whether the level has AmxTiles, and the processor too. Every processor with AMX has AVX-512.
+/// Whether the level has AmxTiles, and the processor supports them. Every processor with AMX has AVX-512.
 template <class Arch>
 inline bool has_tiles() {
   if constexpr (Arch::register_bytes == 64) return amx();

@@ -1,5 +1,5 @@
-// Loads and stores of float, double, float16 and bfloat16 as batches of the type they are computed in: float
-// for the narrow ones, else their own.
+// Loads and stores of float, double, float16 and bfloat16 as batches of the type in which they are computed:
+// float for the narrow ones, else their own.
 #pragma once
 
 #include "tenon/base/types.hpp"

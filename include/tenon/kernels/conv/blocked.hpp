@@ -1,7 +1,7 @@
-// Convolutions over tensors of (N, C, H, W) whose channels lie in blocks of a vector: (N, C / block, H, W,
-// block). Neighbouring channels are lanes, so a kernel loads vectors whatever the width of an image, needs no
-// border tests inside of them and no gathered matrix. Lanes past the last channel are computed and mean
-// nothing; no kernel lets them meet others. Arguments and entries; bodies: blocked_impl.hpp,
+// Convolutions over tensors of (N, C, H, W) whose channels are grouped into blocks of one vector: (N, C /
+// block, H, W, block). Neighbouring channels are lanes, so a kernel loads vectors whatever the width of an
+// image, without border tests inside them or a gathered matrix. Lanes past the last channel are computed but
+// meaningless; no kernel mixes them with others. Arguments and entries; bodies: blocked_impl.hpp,
 // depthwise_impl.hpp, winograd_impl.hpp.
 #pragma once
 
@@ -28,14 +28,14 @@ struct BlockedConvArgs {
   ConvGeometry geometry;  ///< of rank 2; see blockable_conv
   bool plain_x = false;   ///< x is (N, Cin, H, W) and not in blocks: up to 4 channels, or see keeps_planes
   bool plain_y = false;   ///< y is (N, Cout, H, W) and not in blocks; see gives_planes and keeps_planes
-  int winograd = 0;       ///< the weights were packed for tiles of so many outputs on a side; or 0
+  int winograd = 0;       ///< the weights were packed for tiles with this many outputs on a side; or 0
   const T* x = nullptr;   ///< (N, Cin / block, H, W, block)
-  int64_t x_plane = 0;    ///< cells from one block of x to the next, where N is 1; 0: H W
+  int64_t x_plane = 0;    ///< cells from one block of x to the next, if N is 1; 0: H W
   const T* packed_w = nullptr;  ///< what blocked_conv_pack_weights wrote
   const T* bias = nullptr;      ///< (Cout), zeros up to whole blocks; or nullptr
   const T* add = nullptr;       ///< a residual like y, or nullptr; may be y itself
   T* y = nullptr;               ///< (N, Cout / block, H, W, block); must not overlap x
-  int64_t y_plane = 0;          ///< the same of y and add
+  int64_t y_plane = 0;          ///< likewise for y and add
   T lo = no_lower_bound<T>;     ///< fused activation: Relu is lo = 0, Clip is both; a NaN stays NaN
   T hi = no_upper_bound<T>;
   Activation<T> activation{};  ///< one that bounds cannot express
@@ -49,9 +49,9 @@ struct ConvWeights {
   const double* factors_of(int64_t first) const { return factors == nullptr ? nullptr : factors + first; }
 };
 
-/// The channels of a group, as many in as out, where groups share a block of so many channels: one in
-/// depthwise convolutions; else 0. Reads groups and channels. Always inlined, so that compiled models of one
-/// group hold no depthwise code.
+/// The channels of a group, equal for input and output, if several groups share a block of `block` channels:
+/// one in depthwise convolutions; else 0. Reads groups and channels. Always inlined, so that compiled models
+/// of one group contain no depthwise code.
 [[gnu::always_inline]] inline int64_t narrow_group(const ConvGeometry& g, int64_t block) {
   const int64_t width = g.in_channels / g.groups;
   const bool shares = g.groups > 1 && width > 0 && width < block && block % width == 0;
@@ -66,18 +66,18 @@ inline bool blockable_conv(const ConvGeometry& g) {
          (g.in_channels / g.groups % block == 0 && g.out_channels / g.groups % block == 0);
 }
 
-/// Whether blocked_conv gives a y that is not in blocks, where there is no `add`. Reads groups and channels.
+/// Whether blocked_conv can write a y that is not in blocks, without `add`. Reads groups and channels.
 template <class T>
 inline bool gives_planes(const ConvGeometry& g, int winograd) {
   return winograd == 0 && narrow_group(g, channel_block<T>()) == 0;
 }
 
-/// Whether winograd works from a plain x to a plain y, where there is no `add`: groups are so many that
-/// threads share them. Reads groups.
+/// Whether winograd reads a plain x and writes a plain y, without `add`: there are enough groups for threads
+/// to share them. Reads groups.
 inline bool keeps_planes(const ConvGeometry& g, int winograd) { return winograd != 0 && g.groups >= 8; }
 
-/// Cells on a side of the kernel that sees one phase of x: the cells with one rest modulo the stride in each
-/// axis. Reads kernel and strides.
+/// Cells on a side of the kernel that sees one phase of x: the cells with equal remainders modulo the stride
+/// on each axis. Reads kernel and strides.
 inline int64_t phase_kernel(const ConvGeometry& g) {
   const auto side = [&](int d) { return (g.kernel[d] - 1) / g.strides[d] + 1; };
   return std::max(side(0), side(1));
@@ -87,25 +87,25 @@ inline int64_t phase_channels(const ConvGeometry& g) {
   return g.in_channels / g.groups * g.strides[0] * g.strides[1];
 }
 
-/// The cells that a weight has to serve, or it takes longer to come from memory than to be multiplied.
+/// The cells that each weight must serve so that loading it from memory takes no longer than multiplying it.
 template <class Arch>
 int64_t cells_for_weight() {
   return Arch::register_bytes == 64 && !simd::halves_registers() ? 32 : 8;
 }
 
-/// The outputs on a side of the tiles by which winograd computes a convolution, or 0 where it is better
-/// computed directly. Asks no more of groups than blockable_conv. Reads all but the extents of x and the
-/// pads; `out` is nullptr where nobody knows it.
-///   3 x 3 cells    4 x 4 outputs of 36 products in place of 144, or 2 x 2 of 16 in place of 36
-///   4 x 4          3 x 3, 36 in place of 144
-///   5 x 5          2 x 2, 36 in place of 100
-/// With a stride the kernel is that of the phases, and x is plain.
+/// The outputs on a side of winograd's tiles for a convolution, or 0 where direct computation is better.
+/// Requires no more of groups than blockable_conv. Reads everything but the extents of x and the pads; `out`
+/// is nullptr if unknown.
+///   3 x 3 cells    4 x 4 outputs with 36 products instead of 144, or 2 x 2 with 16 instead of 36
+///   4 x 4          3 x 3, 36 instead of 144
+///   5 x 5          2 x 2, 36 instead of 100
+/// With a stride, the kernel is that of the phases, and x is plain.
 inline int winograd_outputs(const ConvGeometry& g, bool plain_x) {
   const int64_t stride = g.strides[0], kernel = phase_kernel(g), outputs = 7 - kernel, places = 36;
   const int64_t in = g.in_channels / g.groups, out = g.out_channels / g.groups;
   if (kernel < 3 || kernel > 5 || out < 16 || g.strides[1] != stride) return 0;
   if (g.dilations[0] != 1 || g.dilations[1] != 1) return 0;
-  constexpr int64_t transforms = 6;  // they take the time of so many channels' products
+  constexpr int64_t transforms = 6;  // they take as long as the products of this many channels
   if (stride > 1) {
     if (!plain_x || (stride != 2 && stride != 4)) return 0;
     const int64_t direct = outputs * outputs * in * g.kernel[0] * g.kernel[1];
@@ -114,8 +114,8 @@ inline int winograd_outputs(const ConvGeometry& g, bool plain_x) {
   }
   if (in < 16 || g.kernel[0] != g.kernel[1]) return 0;
   if (g.out == nullptr) return static_cast<int>(outputs);
-  // For an output channel, in products, of which extents may make more than integers count. The weights of
-  // small images come from memory.
+  // For one output channel, in products, which may exceed the range of integers for some extents. The weights
+  // of small images come from memory.
   const int64_t least = simd::dispatch([]<class Arch>(Arch) { return cells_for_weight<Arch>(); });
   const auto time = [&](int64_t side, int64_t weights, int64_t channels) {
     const auto along = [&](int d) { return static_cast<double>((g.out[d] - 1) / side + 1); };

@@ -1,10 +1,10 @@
 // Convolutions over blocks of channels: bodies.
 //
-// A task computes a band of output cells for some vectors of output channels. Its input cells are read where
-// they lie when windows neither leave the image nor skip cells; else the band is copied, with zeros around it
-// and the columns sorted by their rest modulo the stride, so that the cells of a tile are neighbours again.
-// Input channels are taken in chunks: the weights of a tile's vectors over one chunk and the band's cells
-// stay in the second-level cache, and sums wait in y between chunks.
+// A task computes a band of output cells for some vectors of output channels. Its input cells are read in
+// place if windows neither leave the image nor skip cells; otherwise the band is copied, padded with zeros
+// and with the columns sorted by their remainders modulo the stride, so that the cells of a tile are
+// neighbours again. Input channels are taken in chunks: the weights of a tile's vectors over one chunk and
+// the band's cells stay in the second-level cache, and sums wait in y between chunks.
 #pragma once
 
 #include <algorithm>
@@ -43,9 +43,9 @@ struct Band {
   int64_t row, rows, col, cols;
 };
 
-/// One axis of the copy of a band: where a window's cells lie in it.
+/// One axis of a band's copy: where a window's cells lie in it.
 struct CopiedAxis {
-  int64_t phases;  ///< rests modulo the stride that windows see
+  int64_t phases;  ///< remainders modulo the stride that windows see
   int64_t length;  ///< cells of each
 
   /// The copy of `count` neighbouring windows.
@@ -58,8 +58,8 @@ struct CopiedAxis {
   int64_t place(int64_t offset, int64_t stride) const { return offset % stride * length + offset / stride; }
 };
 
-/// Joins up to plain_step planes of single numbers to cells: those from column `first` of x on, in the order
-/// of `across`.
+/// Joins up to plain_step planes of single numbers into cells: those from column `first` of x on, in the
+/// order of `across`.
 template <class T, class Arch>
 void join_planes(const T* x, int64_t planes, int64_t plane, int64_t width, int64_t first, int64_t stride,
                  const CopiedAxis& across, T* to) {
@@ -96,11 +96,11 @@ void join_planes(const T* x, int64_t planes, int64_t plane, int64_t width, int64
   for (; i < count; ++i) put(Four{});
 }
 
-/// Of one group of a convolution: extents, and how they are cut.
+/// The extents of one group of a convolution, and how they are cut.
 template <class T, class Arch>
 struct Plan {
   static constexpr int L = lanes<T, Arch>;
-  /// Cells whose sums are turned at once where y is not in blocks: whole tiles that stay in the first-level
+  /// Cells whose sums are transposed at once if y is not in blocks: whole tiles that stay in the first-level
   /// cache.
   static constexpr int64_t turned_cells = 4 * most_cells<Arch>(1);
 
@@ -109,7 +109,7 @@ struct Plan {
   int64_t in_channels, out_vectors;  ///< of a group
   int64_t taps, in_cells, out_cells, x_plane, y_plane;
   int64_t rows, cols;      ///< of output cells; pointwise convolutions have one row
-  bool pointwise, direct;  ///< x is read where it lies
+  bool pointwise, direct;  ///< x is read in place
   int64_t step, blocks, chunk;
   int64_t row_bands, col_bands, shares;  ///< of an image's cells, and of the output channels
 
@@ -130,7 +130,7 @@ struct Plan {
     step = a.plain_x ? plain_step : L;
     blocks = up(in_channels, step);
 
-    // Second-level caches have 1 MB where vectors are of 64 bytes, and half of it elsewhere.
+    // Second-level caches have 1 MB where vectors have 64 bytes; half of that elsewhere.
     constexpr int64_t weight_bytes = 128 << 10, band_bytes = (Arch::registers == 32 ? 768 : 384) << 10;
     const int64_t block_bytes = 2 * L * step * taps * static_cast<int64_t>(sizeof(T));
     // Sums cannot wait in a y that is not in blocks.
@@ -151,12 +151,12 @@ struct Plan {
     const int64_t bands = row_bands * col_bands, items = g.batch * g.groups;
     const int64_t tasks = up(tasks_for<Arch>(products, items * bands), items);  // of an item
     if (tasks > bands) {
-      // Tasks for parts of the channels read all of x each, and those for bands all of the weights. Each
-      // makes its own copy of the band, so that more than a thread takes would copy in vain.
+      // Tasks for parts of the channels each read all of x, and tasks for bands all of the weights. Each
+      // copies the band for itself, so more of them than threads would only repeat the copy.
       const bool by_channels = out_vectors * L * taps >= out_cells * phases(0) * phases(1);
       const int64_t useful = direct ? tasks : std::min(tasks, threads_at_hand());
       if (by_channels) shares = std::min(up(useful, bands), parts_of(out_vectors));
-      // Few shares do not come out even among threads, but halves of them do.
+      // Few shares do not divide evenly among threads, but halves of them do.
       if (by_channels && (!pointwise || shares % threads_at_hand() == 0)) return;
       if (by_channels) col_bands = std::min(std::max(up(tasks, shares), col_bands), up(cols, tile));
       else if (rows > 1) row_bands = std::min(rows, up(tasks, col_bands));
@@ -204,13 +204,13 @@ struct Plan {
                        : args.x + (n * up(g.in_channels, L) + group * in_channels / L) * x_plane * L;
     const int64_t first_vector = group * out_vectors, all_vectors = up(g.out_channels, L);
     const T* group_weights = args.packed_w + group * out_vectors * L * taps * in_channels;
-    // The weights of a part from a block of input channels on.
+    // The weights of a part, starting at a block of input channels.
     const auto weights = [&](int64_t p, int64_t block) {
       const int64_t vector = part_begin(p, out_vectors);
       return group_weights +
              (vector * in_channels + block * Step * vectors_at(vector, out_vectors)) * L * taps;
     };
-    // With one tap the rows of a band as wide as the image join, where they lie end to end.
+    // With one tap, the rows of a band as wide as the image are joined if they are contiguous.
     const bool joined = taps == 1 && at.cols == cols && row_step == at.cols * Step;
     const int64_t band_rows = joined ? 1 : at.rows, row_cells = joined ? at.rows * at.cols : at.cols;
     for (int64_t k = 0; k < blocks; k += chunk) {
@@ -227,7 +227,7 @@ struct Plan {
         const int64_t vector = part_begin(p, out_vectors);
         with_vectors<Arch>(vectors_at(vector, out_vectors), [&]<int V>(std::integral_constant<int, V>) {
           const T* w = weights(p, k);
-          // A thread's next task mostly is the next part's.
+          // A thread's next task is usually the next part's.
           const T* next = p + 1 < part_end                   ? weights(p + 1, k)
                           : k + chunk < blocks               ? weights(part, k + chunk)
                           : part_end < parts_of(out_vectors) ? weights(part_end, 0)
@@ -276,7 +276,7 @@ struct Plan {
                 int64_t channels, T* y) const {
     for (int64_t col = 0; col < count; col += turned_cells, y += turned_cells) {
       const int64_t some = std::min(turned_cells, count - col);
-      // The planes' lines come while sums are computed.
+      // The planes' lines are fetched while sums are computed.
       for (int64_t c = 0; c < std::min<int64_t>(channels, V * L); ++c)
         for (int64_t i = 0; i < some; i += L) __builtin_prefetch(y + c * y_plane + i, 1);
       compute_row<T, Arch, Step, V>(some, reach, x + col * Step, w, end);
@@ -307,8 +307,8 @@ struct Plan {
 };
 
 /// Calls f(place in (N, C, cells), place in blocks, channels, cells) for pieces of each block of each image,
-/// in parallel. A piece stays in the first-level cache. Convolutions cut images of more cells than channels
-/// by cells, and so does this: threads find most of an image in their own caches.
+/// in parallel. A piece stays in the first-level cache. Like convolutions, this cuts images that have more
+/// cells than channels by cells, so that threads find most of an image in their own caches.
 template <class T, class Arch, class F>
 void for_blocks(int64_t batch, int64_t channels, int64_t cells, F f) {
   constexpr int L = lanes<T, Arch>;

@@ -1,8 +1,8 @@
 // Convolutions over blocks of channels, innermost: register tiles.
 //
-// A tile sums, for some neighbouring cells of x and some vectors of output channels, products of a cell's
-// channels and the weights: over blocks of input channels, in each over the kernel's cells, in each over the
-// channels. The order does not depend on the tile's extents, so neither do the bits of a sum.
+// For some neighbouring cells of x and some vectors of output channels, a tile sums products of a cell's
+// channels and the weights: over blocks of input channels, within each over the kernel's cells, within each
+// over the channels. The order does not depend on the tile's extents, so neither do the bits of a sum.
 #pragma once
 
 #include <algorithm>
@@ -24,12 +24,12 @@ using simd::turn;
 
 constexpr int64_t up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-/// The cells of a tile with so many vectors. The cells x vectors sums, one weight of each vector and a
-/// broadcast of x have to fit into the registers, and two fma units with a latency of four cycles need at
-/// least eight sums.
+/// The cells of a tile with this many vectors. The cells x vectors sums, one weight per vector and a
+/// broadcast of x must fit into the registers, and two fma units with a latency of four cycles need at least
+/// eight sums.
 ///   32 registers  14 x 2 = 28 sums, 2 weights, 1 of x: 31;   8 x 3 = 24, 3, 1: 28
 ///   16 registers   6 x 2 = 12 sums, 2 weights, 1 of x: 15;   4 x 3 = 12, 3, 1: 16
-///   Baseline       4 x 2 =  8 sums, 2 weights, 1 of x, 1 product for want of fma: 12
+///   Baseline       4 x 2 =  8 sums, 2 weights, 1 of x, 1 product without fma: 12
 template <class Arch>
 constexpr int most_cells(int vectors) {
   if (Arch::registers == 32) return vectors == 3 ? 8 : 14;
@@ -47,15 +47,15 @@ struct TapRange {
   }
 };
 
-/// The numbers that a sum joins.
+/// The operands of a sum.
 struct Reach {
-  int64_t blocks = 0, block_step = 0;  ///< blocks of input channels, and their distance in x
+  int64_t blocks = 0, block_step = 0;  ///< blocks of input channels, and their stride in x
   int64_t last_depth = 0;              ///< channels of the last one; the others are whole
   int64_t taps = 0;                    ///< kernel cells
   const int64_t* tap = nullptr;        ///< [taps] their offsets in x
-  int64_t before = 0, behind = 0;      ///< kernel cells whose weights alone are there, around the others;
-                                       ///< weights are given from the first block's others on
-  const char* ahead = nullptr;  ///< weights that are used later, which tiles fetch on the way; or nullptr
+  int64_t before = 0, behind = 0;      ///< kernel cells around the taps that have weights but no cells in x;
+                                       ///< `w` points to the weights of the first block's taps
+  const char* ahead = nullptr;         ///< weights used later, which tiles prefetch; or nullptr
   int64_t ahead_bytes = 0, ahead_step = 0;  ///< their size; bytes from one step of a tile to the next
 };
 
@@ -63,33 +63,33 @@ struct Reach {
 template <class T>
 struct CellEnd {
   T* y;             ///< the first cell's first vector; neighbouring cells are a vector apart
-  int64_t y_block;  ///< from one vector of output channels to the next
-  bool begins;      ///< sums begin with the residual, or zero, and not with y
-  bool ends;        ///< the bias, the bounds and the activation come to them
+  int64_t y_block;  ///< stride from one vector of output channels to the next
+  bool begins;      ///< sums start from the residual, or zero, instead of y
+  bool ends;        ///< the bias, the bounds and the activation are applied
   const T* bias;    ///< or nullptr
   const T* add;     ///< the residual, laid out like y; or nullptr
   T lo, hi;
-  Activation<T> activation{};  ///< of what is then in y
+  Activation<T> activation{};  ///< applied to the contents of y afterwards
 };
 
-/// R cells, V vectors. Neighbouring cells of x are `Step` elements apart, and have as many channels in a
-/// block. On the way the tile fetches the sums of the tile beside, which come from memory where a row is
-/// computed for the first time, and with one tap the cells that it reads in the next block or, where blocks
-/// are few, in the tile beside.
+/// R cells, V vectors. Neighbouring cells of x are `Step` elements apart and have that many channels in a
+/// block. The tile also prefetches the sums of the adjacent tile, which come from memory when a row is first
+/// computed, and with one tap the cells that it reads in the next block or, if there are few blocks, in the
+/// adjacent tile.
 template <class T, class Arch, int Step, int R, int V>
 void compute_cells(const Reach& reach, const T* x, const T* w, const CellEnd<T>& end) {
   using B = batch<T, Arch>;
   constexpr int L = lanes<T, Arch>, line = 64 / static_cast<int>(sizeof(T));
   B sum[R][V];
   const T* start = end.begins ? end.add : end.y;
-  const int64_t begun = start == nullptr ? 0 : V;  // vectors that sums begin with
+  const int64_t begun = start == nullptr ? 0 : V;  // vectors that sums start from
   const char* ahead = reach.ahead_step == 0 ? reinterpret_cast<const char*>(w) : reach.ahead;
 #pragma GCC unroll 16
   for (int r = 0; r < R; ++r)
 #pragma GCC unroll 3
     for (int v = 0; v < V; ++v)
       sum[r][v] = start == nullptr ? B(T{0}) : B(simd::loadu<Arch>(start + v * end.y_block + r * L));
-  // Many blocks' weights drive the cells of the tile beside out of the first-level cache again.
+  // The weights of many blocks would evict the adjacent tile's cells from the first-level cache.
   const bool many = reach.blocks * (Step * V * L * static_cast<int64_t>(sizeof(T))) > 16 << 10;
   const int64_t ahead_cells = many ? reach.block_step : R * Step;
   for (int64_t b = 0; b < reach.blocks; ++b, x += reach.block_step) {
@@ -146,9 +146,9 @@ void compute_cells(const Reach& reach, const T* x, const T* w, const CellEnd<T>&
 template <class T>
 using CellFunction = void (*)(const Reach&, const T*, const T*, const CellEnd<T>&);
 
-/// Cells of the next tile of a row, where `cells` are left: rows are cut evenly. Where a cell has few
-/// channels, with which a network only begins, there is code for the most cells and its halves alone (14, 7,
-/// 3, 1).
+/// Cells of the next tile of a row of which `cells` are left: rows are cut evenly. For cells of few channels,
+/// which occur only at the start of a network, there is code for the greatest number and its halves only (14,
+/// 7, 3, 1).
 template <class T, class Arch, int Step, int V>
 constexpr int64_t next_tile(int64_t cells) {
   constexpr int64_t most = most_cells<Arch>(V);
@@ -188,14 +188,14 @@ void compute_row(int64_t cells, const Reach& reach, const T* x, const T* w, Cell
   }
 }
 
-/// Vectors of output channels that tiles take together, from vector `at` of `vectors` on: two, but three
-/// first where their number is odd.
+/// Vectors of output channels that tiles process together, from vector `at` of `vectors` on: two, but three
+/// first if their number is odd.
 constexpr int vectors_at(int64_t at, int64_t vectors) {
   return vectors == 1 ? 1 : at == 0 && vectors % 2 == 1 ? 3 : 2;
 }
 
-/// Tasks of a loop, not fewer than `least`, that should take about as long as 2^20 products each; as many for
-/// each thread at hand.
+/// Tasks of a loop, at least `least`, that should take about as long as 2^20 products each; equally many for
+/// each available thread.
 template <class Arch>
 int64_t tasks_for(double products, int64_t least) {
   const int64_t threads = threads_at_hand();
@@ -205,7 +205,7 @@ int64_t tasks_for(double products, int64_t least) {
   return tasks < threads ? tasks : up(tasks, threads) * threads;
 }
 
-/// The first of `parts` that belong to a share of `shares`.
+/// The first of `parts` that belongs to share `share` of `shares`.
 constexpr int64_t share_begin(int64_t share, int64_t shares, int64_t parts) { return share * parts / shares; }
 
 /// Parts of `vectors` vectors of output channels, as vectors_at cuts them.
@@ -233,8 +233,8 @@ void copy_cells(const T* x, int64_t width, int64_t first, int64_t stride, int64_
   for (; i < count; ++i) simd::storeu(to + i * L, zero);
 }
 
-/// Columns of the weights of `present` outputs, an output a row, each times its factor if there are any:
-/// to[j * count + i] for column j and output i < count, zero from `present` on. `w` may be any address.
+/// Columns of the weights of `present` outputs, one output per row, each times its factor if any: to[j *
+/// count + i] for column j and output i < count, zero from `present` on. `w` may be any address.
 template <class Arch, class T>
 void turn_weights(const T* w, const double* factors, int64_t row, int64_t columns, int64_t present,
                   int64_t count, T* to) {

@@ -1,5 +1,5 @@
-// Convolutions over blocks of channels that follow one another, computed by bands of rows: what one gives to
-// the next stays in the second-level cache, and is never whole. Arguments and entry; bodies: chain_impl.hpp.
+// Consecutive convolutions over blocks of channels, computed in bands of rows: intermediate results stay in
+// the second-level cache and never exist as a whole. Arguments and entry; bodies: chain_impl.hpp.
 #pragma once
 
 #include <span>
@@ -11,9 +11,9 @@ namespace tenon::TENON_ABI::kernels {
 template <class Arch, class T>
 void conv_chain_impl(std::span<const BlockedConvArgs<T>> stages);
 
-/// Computes the convolutions, each of the one before. Of their arguments x counts in the first, and `add` and
-/// y in the last; only the first may have a plain x. None is for winograd or has a plain y, and all have one
-/// batch. T: float.
+/// Computes the convolutions, each from the result of the previous one. x is read from the first one's
+/// arguments only, `add` and y from the last one's; only the first may have a plain x. None is for winograd
+/// or has a plain y, and all have batch 1. T: float.
 template <class T>
 inline void conv_chain(std::span<const BlockedConvArgs<T>> stages) {
   simd::dispatch([&]<class Arch>(Arch) { conv_chain_impl<Arch, T>(stages); });

@@ -1,8 +1,8 @@
 // Convolutions by bands of rows: bodies.
 //
-// A task computes rows of the last convolution from top to bottom, some at a time. Each convolution before it
-// has a strip: the rows of its result that the next one reads for them. Rows that the next band reads as well
-// move to the strip's front and are not computed again.
+// A task computes rows of the last convolution from top to bottom, a few at a time. Each convolution before
+// it has a strip: the rows of its result that the next one needs for them. Rows that the next band needs too
+// move to the front of the strip and are not recomputed.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +28,7 @@ struct Rows {
 /// The row of the image, or above it, at which the windows of output row `row` begin.
 inline int64_t window_begin(const ConvGeometry& g, int64_t row) { return row * g.strides[0] - g.pads[0]; }
 
-/// The rows of the image that so many neighbouring windows see, where all are inside of it.
+/// The rows of the image that `windows` neighbouring windows see, if all of them are inside it.
 inline int64_t rows_needed(const ConvGeometry& g, int64_t windows) {
   return (windows - 1) * g.strides[0] + (g.kernel[0] - 1) * g.dilations[0] + 1;
 }
@@ -48,7 +48,7 @@ class Chain {
  public:
   explicit Chain(std::span<const BlockedConvArgs<T>> stages)
       : stages_(stages), last_(static_cast<int>(stages.size()) - 1) {
-    // Second-level caches have 1 MB where vectors are of 64 bytes, and half of it elsewhere.
+    // Second-level caches have 1 MB where vectors have 64 bytes; half of that elsewhere.
     constexpr int64_t budget = (Arch::registers == 32 ? 768 : 384) << 10;
     step_ = geometry(last_).out[0];
     while (step_ > 1 && plan_strips() > budget) step_ = up(step_, 2);
@@ -84,7 +84,7 @@ class Chain {
   const ConvGeometry& geometry(int k) const { return stages_[static_cast<std::size_t>(k)].geometry; }
   int64_t vectors(int k) const { return up(geometry(k).out_channels, L); }
 
-  /// Sets the strips' rows by those of a band, and gives their bytes.
+  /// Derives the strips' rows from those of a band, and returns their size in bytes.
   int64_t plan_strips() {
     int64_t bytes = 0, rows = step_;
     for (int k = last_ - 1; k >= 0; --k) {
@@ -94,7 +94,7 @@ class Chain {
     return bytes;
   }
 
-  /// Moves rows of a strip to its front.
+  /// Moves rows of a strip to the front.
   void keep(int k, T* strip, Rows held, Rows kept) const {
     const int64_t row = geometry(k).out[1] * L;
     for (int64_t v = 0; v < vectors(k); ++v, strip += capacity_[k] * row)
@@ -102,7 +102,7 @@ class Chain {
                    static_cast<std::size_t>(kept.count() * row) * sizeof(T));
   }
 
-  /// Computes rows of a convolution, as an image of these rows from the image of those they see.
+  /// Computes rows of a convolution, treating them as an image and the rows that they see as its input.
   void compute(int64_t n, int k, Rows y, T* const* strips, const Rows* held) const {
     if (y.count() == 0) return;
     BlockedConvArgs<T> a = stages_[static_cast<std::size_t>(k)];
@@ -146,7 +146,7 @@ void conv_chain_impl(std::span<const BlockedConvArgs<T>> stages) {
   using namespace chain_detail;
   const Chain<T, Arch> chain(stages);
   const int64_t batch = stages[0].geometry.batch, threads = threads_at_hand();
-  // Each task computes the rows above its own again that a band would have kept: they are few.
+  // Each task recomputes the rows above its own that a band would have kept: they are few.
   const int64_t bands = up(chain.rows(), chain.step());
   const int64_t tasks = threads == 1 ? 1 : std::min(2 * threads, bands);
   parallel_for(batch * tasks, 1, [&](int64_t begin, int64_t end) {

@@ -1,4 +1,4 @@
-// Blocks of an image, one a column, added up to the image.
+// Adds blocks, one per column, into an image.
 #pragma once
 
 #include <algorithm>

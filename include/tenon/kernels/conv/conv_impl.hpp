@@ -48,10 +48,10 @@ SlidingWindow<Arch> window_of(const ConvGeometry& g) {
   return {true, g.rank, g.in, g.out, g.kernel, g.strides, g.dilations, g.pads};
 }
 
-/// Gathers rows of the window matrix for a range of output cells, in segments of up to a vector. A row
-/// belongs to a channel, to a kernel place in the outer axes and to a kernel place in the innermost axis. Its
-/// cells have the same offsets in every channel: the outer place gives a segment's input row, if there is
-/// one, and the inner place gives the lanes inside of that row. Both are computed once.
+/// Gathers rows of the window matrix for a range of output cells, in segments of up to one vector. A row
+/// belongs to a channel, a kernel place in the outer axes and a kernel place in the innermost axis. Its cells
+/// have the same offsets in every channel: the outer place determines a segment's input row, if any, and the
+/// inner place the lanes inside that row. Both are computed once.
 template <class T, class Arch>
 class WindowRows {
  public:
@@ -157,8 +157,8 @@ class WindowRows {
     const int64_t ahead = channels_ahead * in_cells_;
     const int64_t last_ahead = depth - channels_ahead * outer_kernel_ * inner_.kernel;
     const T* plane = x + channel_ * in_cells_;
-    int64_t outer = outer_at_, inner = inner_at_;  // places in the kernel
-    int64_t e = 0, i = 0;                          // and in the tables, which begin there
+    int64_t outer = outer_at_, inner = inner_at_;  // indices in the kernel
+    int64_t e = 0, i = 0;                          // and in the tables, which start there
     for (int64_t k = 0; k < depth; ++k, to += to_step) {
       const Row* row = rows_ + e * segments_;
       const uint64_t* inside = inside_ + i * segments_;
@@ -227,7 +227,7 @@ void run_depthwise(const ConvArgs<T>& g, const SlidingWindow<Arch>& w, const T* 
   });
 }
 
-/// The extents of one group's product, and the size of its packed weights.
+/// The extents of one group's product, and its packed weights' size.
 template <class Ops, class Arch>
 struct GroupProduct {
   int64_t m, n, k, depth, packed;
@@ -251,7 +251,7 @@ void pack_groups(const GroupProduct<Ops, Arch>& q, int64_t groups, typename Ops:
         });
 }
 
-/// The pack_a of a product whose A is always packed beforehand.
+/// The pack_a of a product whose A is always packed in advance.
 struct NoPack {
   template <class Cell>
   void operator()(int64_t, int64_t, int64_t, int64_t, Cell*) const {}

@@ -92,7 +92,7 @@ class DeformPlaces {
     for (int64_t c = 0; c < corners_; ++c) {
       const int64_t* cell = cell_ + c * capacity_;
       const T* weight = weight_ + c * capacity_;
-      // A weight of zero is no cell, whatever that cell holds.
+      // A weight of zero means no cell, whatever the cell's value.
       for (int64_t k = 0; k < count_; ++k) to[k] += weight[k] != 0 ? weight[k] * plane[cell[k]] : T(0);
     }
   }
@@ -106,8 +106,8 @@ class DeformPlaces {
 
 }  // namespace detail
 
-/// See DeformConvArgs. A task brings the cells that some output cells see into a matrix, which is multiplied
-/// with the weights.
+/// See DeformConvArgs. A task gathers the cells that some output cells see into a matrix, which is multiplied
+/// by the weights.
 template <class T>
 void deform_conv(const DeformConvArgs<T>& a) {
   const ConvGeometry& g = a.geometry;

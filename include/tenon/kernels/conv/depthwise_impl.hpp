@@ -24,23 +24,23 @@ using cell_detail::up;
 using simd::batch;
 using simd::lanes;
 
-/// The taps that a depthwise cell sums. Groups of some channels join each of theirs: channel j of its group
-/// comes to a lane as lane lane[j * lanes + i] of the cell.
+/// The taps that a depthwise cell sums. In groups of several channels each output joins all channels of its
+/// group: lane i reads channel j from lane lane[j * lanes + i] of the cell.
 template <class T>
 struct DepthwiseTaps {
   int64_t rows, cols;           ///< kernel cells, all of them inside of the image
-  int64_t x_row, x_col, w_row;  ///< steps to the next kernel row and column in x, and row in w
-  int64_t channels, w_channel;  ///< of a group, and the step to the next in w
+  int64_t x_row, x_col, w_row;  ///< strides of kernel rows and columns in x, and of rows in w
+  int64_t channels, w_channel;  ///< of a group, and their stride in w
   const uint32_t* lane;
 };
 
-/// Cells that depthwise kernels compute side by side: at least as many as the latency of a sum hides.
+/// Cells that depthwise kernels compute side by side: at least enough to hide the latency of a sum.
 template <class Arch>
 inline constexpr int depthwise_cells = std::max(most_cells<Arch>(1), 8);
 
-/// R neighbouring cells of a block. `x_step` is the distance of their windows. K and S are the kernel's
-/// columns and their stride, where they are known and columns lie side by side: then a cell is loaded once
-/// for all windows that see it. Else K is 0. `joins`: groups have more than one channel.
+/// R neighbouring cells of a block, whose windows are `x_step` apart. K and S are the kernel's columns and
+/// their stride, if known and the columns are contiguous: each cell is then loaded once for all windows that
+/// see it. Otherwise K is 0. `joins`: groups have more than one channel.
 template <class T, class Arch, int K, int S, bool joins, int R>
 void compute_depthwise(const DepthwiseTaps<T>& taps, const T* x, int64_t x_step, const T* w,
                        const CellEnd<T>& end) {
@@ -90,13 +90,13 @@ void compute_depthwise(const DepthwiseTaps<T>& taps, const T* x, int64_t x_step,
 template <class T>
 using DepthwiseFunction = void (*)(const DepthwiseTaps<T>&, const T*, int64_t, const T*, const CellEnd<T>&);
 
-/// By cells less one.
+/// Indexed by cells - 1.
 template <class T, class Arch, int K, int S, bool joins>
 inline constexpr auto depthwise_functions = []<int... I>(std::integer_sequence<int, I...>) {
   return std::array<DepthwiseFunction<T>, sizeof...(I)>{&compute_depthwise<T, Arch, K, S, joins, I + 1>...};
 }(std::make_integer_sequence<int, depthwise_cells<Arch>>{});
 
-/// The functions for windows at the image's border, and for those whose columns all are inside.
+/// The functions for windows at the image's border, and for windows with all columns inside.
 template <class T, class Arch>
 struct DepthwiseFunctions {
   const DepthwiseFunction<T>*border, *inside;
@@ -144,15 +144,15 @@ void depthwise_conv_impl(const BlockedConvArgs<T>& a) {
   };
   while (left < right && !inside(left)) ++left;
   while (right > left && !inside(right - 1)) --right;
-  // Cells at the borders are computed one by one. Where they would take the most time, rows are copied with
-  // zeros beside them; with strides that would take longer.
+  // Cells at the borders are computed one by one. If they would dominate, rows are copied with zero padding
+  // instead; with strides that would take longer.
   const int64_t seen = (g.out[1] - 1) * g.strides[1] + (g.kernel[1] - 1) * g.dilations[1] + 1;
   const bool copies = g.strides[1] == 1 && 8 * (left + g.out[1] - right) >= g.out[1] && seen <= 2 * g.in[1];
   if (copies) left = 0, right = g.out[1];
   const double products =
       static_cast<double>(g.batch * blocks * L) * static_cast<double>(out_cells * taps * width);
   const int64_t all = g.batch * blocks, tasks = 4 * tasks_for<Arch>(4 * products, 1);
-  // Pointwise convolutions before and behind cut their work alike, so that threads find most of their cells
+  // Adjacent pointwise convolutions cut their work in the same way, so that threads find most of their cells
   // in their own caches.
   const int64_t threads = threads_at_hand();
   const bool by_rows = threads > 1 && out_cells > g.out_channels;
@@ -167,7 +167,7 @@ void depthwise_conv_impl(const BlockedConvArgs<T>& a) {
       const int64_t row = share_begin(band, bands, g.out[0]),
                     row_end = share_begin(band + 1, bands, g.out[0]);
       const T* w = a.packed_w + block * width * taps * L;
-      // The cells that are read, from cell (first_row, first_col) of the image on.
+      // The cells that are read, starting at cell (first_row, first_col) of the image.
       const T* cells = a.x + item * x_plane * L;
       int64_t first_row = 0, first_col = 0, x_row = g.in[1];
       Scratch scratch;

@@ -1,4 +1,4 @@
-// The geometry of windows, and what follows from it for the weights of convolutions.
+// The geometry of windows, and its consequences for the weights of convolutions.
 #pragma once
 
 #include <cstdint>

@@ -1,11 +1,11 @@
-// Convolutions with few output channels in a group, over planes as they lie: 3 x 3, 5 x 5 and 7 x 7 cells
-// side by side, strides 1 and 2; and depthwise ones over rows.
+// Convolutions with few output channels per group, over planes in place: 3 x 3, 5 x 5 and 7 x 7 cells without
+// dilation, strides 1 and 2; and depthwise ones over rows.
 //
-// Neighbouring cells of an output row are lanes. A tile sums some output rows at once, so that the cells of
-// an input row are loaded once for all rows that see them; cells beside the image are masked off, and rows
-// above and below it are a row of zeros. Where a row fills no more than half of a vector of 16 lanes, two
-// rows of a tile share one. The order of a sum, by kernel rows and then columns, does not depend on its place
-// in a tile.
+// Neighbouring cells of an output row are lanes. A tile sums several output rows at once, so that the cells
+// of an input row are loaded once for all rows that see them; cells left and right of the image are masked
+// off, and rows above and below it read a row of zeros. If a row fills no more than half of a vector of 16
+// lanes, two rows of a tile share one. The order of a sum, by kernel rows and then columns, does not depend
+// on its place in a tile.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +30,7 @@ namespace tenon::TENON_ABI::kernels::planes_detail {
 
 using sliding::lanes_inside;
 
-/// Output rows of a tile with strides S. 7, where there are registers for them, divides the heights of most
+/// Output rows of a tile with stride S. 7, used where registers suffice, divides the heights of most
 /// networks' images.
 template <class Arch, int S>
 inline constexpr int tile_rows = Arch::registers == 32 && S == 1 ? 7 : 4;
@@ -38,17 +38,17 @@ inline constexpr int tile_rows = Arch::registers == 32 && S == 1 ? 7 : 4;
 /// Output rows of a tile whose vectors hold two rows.
 inline constexpr int half_tile_rows = 8;
 
-/// What one input plane adds to one output plane, through K x K cells.
+/// One input plane's contribution to one output plane, through K x K cells.
 template <class T>
 struct PlaneSum {
   const T* x;
   int64_t in_rows, in_cols, pad_top, pad_left;
-  const T* zeros;  ///< in_cols of them: the rows outside of the image
+  const T* zeros;  ///< in_cols of them, for the rows outside the image
   const T* w;
   const T* start;  ///< the plane to which products are added; nullptr: zeros
   T* y;            ///< `start` may be the same
   int64_t out_cols;
-  bool ends;  ///< the bias and the bounds come to the sums
+  bool ends;  ///< the bias and the bounds are applied to the sums
   T bias, lo, hi;
 };
 
@@ -63,8 +63,8 @@ inline void list_rows(const PlaneSum<T>& plane, int64_t at, const T* (&row)[n]) 
   }
 }
 
-/// Begins the sums of `rows` rows, of `count` cells each from cell `at` on. Always inlined, as end_sums is:
-/// g++ would keep the sums in memory.
+/// Starts the sums of `rows` rows of `count` cells each, from cell `at` on. Always inlined, like end_sums,
+/// because g++ would otherwise keep the sums in memory.
 template <class Arch, class T, int R, class B>
 [[gnu::always_inline]] inline void start_sums(const PlaneSum<T>& plane, int64_t at, int64_t rows,
                                               int64_t count, B (&sum)[R]) {
@@ -96,7 +96,7 @@ template <class Arch, class T, int R, class B>
     if (r < rows) simd::store_n(y + r * step, sum[r], count);
 }
 
-/// Computes output rows [begin, end) with strides S.
+/// Computes output rows [begin, end) with stride S.
 template <class Arch, int K, int S, class T>
 void sum_rows(const PlaneSum<T>& plane, int64_t begin, int64_t end) {
   using B = simd::batch<T, Arch>;
@@ -114,8 +114,8 @@ void sum_rows(const PlaneSum<T>& plane, int64_t begin, int64_t end) {
       const int64_t from = col * S - plane.pad_left, count = std::min<int64_t>(L, out_cols - col);
       B sum[R];
       start_sums<Arch>(plane, first * out_cols + col, rows, count, sum);
-      // load(p, j, x) gives x[j], what kernel column j sees of the row p; with strides of two, columns 1 and
-      // 2, 3 and 4, ... are the even and the odd cells of two vectors, and x[j + 1] comes with x[j].
+      // load(p, j, x) sets x[j], the cells of row p that kernel column j sees; with stride 2, columns 1 and
+      // 2, 3 and 4, ... are the even and odd cells of two vectors, and x[j + 1] is set along with x[j].
       const auto add_rows = [&](auto load) {
 #pragma GCC unroll 13
         for (int i = 0; i < (R - 1) * S + K; ++i) {
@@ -140,7 +140,7 @@ void sum_rows(const PlaneSum<T>& plane, int64_t begin, int64_t end) {
             simd::split_pairs(B(simd::loadu<Arch>(p + j)), B(simd::loadu<Arch>(p + j + L)), x[j], x[j + 1]);
         });
       } else {
-        // Columns of the vectors that begin at kernel column j, and of those behind them.
+        // Columns of the vectors that begin at kernel column j, and of the vectors that follow them.
         uint64_t inside[K], next[K];
 #pragma GCC unroll 7
         for (int j = 0; j < K; ++j) {
@@ -162,10 +162,9 @@ void sum_rows(const PlaneSum<T>& plane, int64_t begin, int64_t end) {
   }
 }
 
-/// sum_rows for registers of 16 lanes, which shift into each other in one step and whose masks cost nothing:
-/// a cell is loaded once. Kernel column j sees the vector of column K - S or K - 1, shifted by as many
-/// strides as lie between. With 3 x 3 cells, registers hold 9 weights, 7 or 4 sums and, of 9 rows, the vector
-/// before.
+/// sum_rows for registers of 16 lanes, which shift into each other in one step and have free masks: each cell
+/// is loaded once. Kernel column j sees the vector of column K - S or K - 1, shifted by the number of strides
+/// in between. With 3 x 3 cells, registers hold 9 weights, 7 or 4 sums and the previous vectors of 9 rows.
 template <class Arch, int K, int S, class T>
 void sum_shifted_rows(const PlaneSum<T>& plane, int64_t begin, int64_t end) {
   using B = simd::batch<T, Arch>;
@@ -183,7 +182,7 @@ void sum_shifted_rows(const PlaneSum<T>& plane, int64_t begin, int64_t end) {
     const int64_t rows = std::min<int64_t>(R, end - first);
     const T* row[seen];
     list_rows<Arch>(plane, first * S - plane.pad_top, row);
-    // With strides of two, `even` and `odd` count from column `from` on; with one, both are its vector.
+    // With stride 2, `even` and `odd` count from column `from` on; with stride 1, both are its vector.
     int64_t from = K - S - plane.pad_left;
     B even_before[seen], odd_before[seen];
     if (from <= 0) {
@@ -224,15 +223,15 @@ void sum_shifted_rows(const PlaneSum<T>& plane, int64_t begin, int64_t end) {
   }
 }
 
-/// Whether sum_half_rows computes rows: all that one sees lies in a vector, and what it gives in half of one.
+/// Whether sum_half_rows computes rows: the input that one sees fits a vector, and its output half of one.
 template <class Arch, int K, int S, class T>
 bool fits_half_rows(int64_t out_cols) {
   constexpr int L = simd::lanes<T, Arch>;
   return L == 16 && out_cols <= L / 2 && (out_cols - 1) * S + K <= L;
 }
 
-/// sum_rows where fits_half_rows: the first half of a tile's rows in lower halves of vectors, and the second
-/// in upper ones.
+/// sum_rows where fits_half_rows: the first half of a tile's rows in the lower halves of vectors, the second
+/// in the upper halves.
 template <class Arch, int K, int S, class T>
 void sum_half_rows(const PlaneSum<T>& plane, int64_t begin, int64_t end) {
   using B = simd::batch<T, Arch>;
@@ -297,8 +296,8 @@ void run(const ConvArgs<T>& a, const T* weights) {
                  Scratch scratch;
                  T* zeros = scratch.take<T>(g.in[1]);
                  std::fill_n(zeros, g.in[1], T{0});
-                 // Tiles of one plane are summed at once where one input plane gives all, else one by one, so
-                 // that their sums stay close.
+                 // All tiles of a plane are summed together if it has only one input plane, else one by one,
+                 // so that their sums stay in cache.
                  int64_t plane = begin / tiles, tile = begin % tiles, channel = plane % g.out_channels;
                  for (int64_t count; begin < stop; begin += count) {
                    count = depth == 1 ? std::min(tiles - tile, stop - begin) : 1;
@@ -335,7 +334,7 @@ void run(const ConvArgs<T>& a, const T* weights) {
                });
 }
 
-/// Computes the convolution, or nothing and false where strides or dilations do not fit.
+/// Computes the convolution, or returns false without effect if strides or dilations are unsupported.
 template <class Arch, class T>
 bool run(const ConvArgs<T>& a, const T* weights) {
   const auto& g = a.geometry;
@@ -351,21 +350,21 @@ bool run(const ConvArgs<T>& a, const T* weights) {
   return true;
 }
 
-/// Whether run_rows computes the convolution, which is depthwise: over rows, in vectors that shift into each
+/// Whether run_rows computes the convolution: a depthwise one over rows, in vectors that shift into each
 /// other in one step.
 template <class Arch, class T>
 bool fits_rows(const ConvGeometry& g) {
   return simd::lanes<T, Arch> == 16 && g.rank == 1 && g.strides[0] == 1 && g.dilations[0] == 1;
 }
 
-/// Computes a row of `out` cells from one of `in` cells and `kernel` weights. A cell is loaded once for as
-/// many weights as there are lanes.
+/// Computes a row of `out` cells from one of `in` cells and `kernel` weights. A cell is loaded once per
+/// vector of weights.
 template <class Arch, class T>
 void sum_row(const T* x, int64_t in, int64_t pad, const T* w, int64_t kernel, T bias, const T* add, T lo,
              T hi, T* y, int64_t out) {
   using B = simd::batch<T, Arch>;
   constexpr int L = simd::lanes<T, Arch>;
-  constexpr int R = 4;  // vectors side by side: the latency of a sum
+  constexpr int R = 4;  // vectors side by side, to hide the latency of a sum
   const B b(bias), low(lo), high(hi);
   for (int64_t col = 0; col < out; col += R * L) {
     B sum[R];

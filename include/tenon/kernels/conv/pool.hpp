@@ -24,7 +24,7 @@ struct PoolArgs {
   T* y = nullptr;                     ///< (planes, out...)
 
   /// Maximum only, or nullptr: the index of each maximum in x as one flat tensor (the first of equals; -1 for
-  /// a window without a cell inside). With column_major, the first spatial axis of a plane counts fastest.
+  /// a window without a cell inside). With column_major, the first spatial axis of a plane varies fastest.
   int64_t* indices = nullptr;  ///< (planes, out...)
   bool column_major = false;
 
@@ -33,8 +33,8 @@ struct PoolArgs {
 };
 
 /// T: float, double, integers.
-/// NaNs lose against numbers, as in ONNX's reference. A window without a number inside gives NaN; for
-/// integers, a window without a cell inside gives the lowest value.
+/// NaNs lose to numbers, as in ONNX's reference. A window without a number inside gives NaN; for integers, a
+/// window without a cell inside gives the lowest value.
 template <class Arch, class T>
 void max_pool_impl(const PoolArgs<T>& args);
 

@@ -1,8 +1,8 @@
 // Pooling: bodies.
 //
-// Outputs are computed a vector at a time: each over its window's cells where the innermost axis is left
-// alone and fills vectors, else a row of them from the fold of the rows that they see. With indices, and
-// where a row would be far longer with its padding, they are computed one by one.
+// Outputs are computed a vector at a time: each over its window's cells if the innermost axis is not pooled
+// and fills vectors, otherwise a row of them from the fold of the rows that they see. With indices, and where
+// padding would make a row far longer, they are computed one by one.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@ using sliding::SlidingWindow;
 using sliding::step;
 using sliding::steps_to_zero;
 
-/// Kernel cells [first, last) of an axis that output cell o sees inside of [low, high).
+/// Kernel cells [first, last) of an axis that output cell o sees inside [low, high).
 struct Part {
   int64_t first, last;
 };
@@ -69,7 +69,7 @@ void for_planes(int64_t planes, int64_t work, F body) {
   parallel_for(planes, grain, body);
 }
 
-/// The most cells that a window can have inside, at least 1.
+/// The greatest number of cells that a window can have inside, at least 1.
 template <class Arch>
 int64_t most_cells(const SlidingWindow<Arch>& w) {
   int64_t cells = 1;
@@ -77,8 +77,8 @@ int64_t most_cells(const SlidingWindow<Arch>& w) {
   return cells;
 }
 
-/// What outputs see of a plane of rows: the place in the plane of each row inside of the window. They are the
-/// same for all planes: a short list is made once, of a long one `together` outputs at a time.
+/// What outputs see of a plane of rows: the offset of each row inside the window. It is the same for all
+/// planes: a short list is made once, a long one for `together` outputs at a time.
 template <class Arch>
 class SeenRows {
  public:
@@ -95,7 +95,7 @@ class SeenRows {
   void begin(Scratch& scratch) {
     if (!whole_) take_memory(scratch);
   }
-  /// To `count` outputs from the one numbered `first` on, which come one after another.
+  /// Moves to the `count` consecutive outputs that start at number `first`.
   void go_to(int64_t first, int64_t count) {
     if (whole_) first_ = first;
     else list(count);
@@ -126,9 +126,9 @@ class SeenRows {
   int64_t at_[max_spatial] = {};
 };
 
-/// to[i] = done(i, results, joined cells) for i < n, by vectors: each joins `count` cells, which load(place,
-/// results if they do not fill a vector) reads at from + i * step + places[k]. The last vector ends with the
-/// last result, and two go side by side, as joins wait for each other.
+/// to[i] = done(i, results, joined cells) for i < n, in vectors: each joins `count` cells, which load(place,
+/// number of results if less than a vector) reads at from + i * step + places[k]. The last vector ends with
+/// the last result, and two are computed side by side, because joins wait for each other.
 template <class Arch, class T, class Join, class Load, class Done>
 void join_run(const T* from, int64_t step, int64_t n, const int64_t* places, int64_t count, T neutral,
               Join join, Load load, T* to, Done done) {
@@ -157,9 +157,9 @@ void join_run(const T* from, int64_t step, int64_t n, const int64_t* places, int
   if (i < n) simd::storeu(to + n - L, done(n - L, L, joined(from + (n - L) * step)));
 }
 
-/// All outputs by vectors, rows after rows: the rows that windows see are folded to one, whose cells the
-/// windows then join. Some rows are folded before the first is joined, because a load that crosses what was
-/// just stored waits for it. done(place of the first output in the plane, outputs, joined cells).
+/// All outputs in vectors, row by row: the rows that windows see are folded into one, whose cells the windows
+/// then join. Some rows are folded before the first is joined, because a load that spans several recent
+/// stores has to wait for them. done(place of the first output in the plane, outputs, joined cells).
 template <class Arch, class T, class Join, class Done>
 void pool_rows(const SlidingWindow<Arch>& w, int64_t planes, const T* x, T* y, T neutral, Join join,
                Done done) {
@@ -167,7 +167,7 @@ void pool_rows(const SlidingWindow<Arch>& w, int64_t planes, const T* x, T* y, T
   constexpr int L = simd::lanes<T, Arch>;
   const Axis& inner = w.inner();
   const int64_t in = w.in_cells(), out = w.out_cells(), rows = out / inner.out;
-  // A folded row begins where the first window does. With larger strides its cells are sorted by their rest.
+  // A folded row begins where the first window does. With larger strides its cells are sorted by remainder.
   const bool skips = std::is_floating_point_v<T> && inner.stride == 2, sorts = inner.stride > 1 && !skips;
   const int64_t span = (inner.out - 1) * inner.stride + (inner.kernel - 1) * inner.dilation + 1;
   const int64_t line = span + 2 * L, length = span / inner.stride + 1 + L,
@@ -231,15 +231,15 @@ void pool_rows(const SlidingWindow<Arch>& w, int64_t planes, const T* x, T* y, T
   });
 }
 
-/// Whether the innermost axis of several is left alone, and fills vectors.
+/// Whether the innermost of several axes is not pooled, and fills vectors.
 template <class T, class Arch>
 bool keeps_vectors(int rank, const SlidingWindow<Arch>& plain) {
   return rank > 1 && plain.inner().identity() && plain.inner().in % simd::lanes<T, Arch> == 0;
 }
 
-/// All outputs where keeps_vectors, as pool_rows has them, but each column's vectors by themselves: the rows
-/// that windows see are folded to one, whose columns the windows then join. done(place of the first of them,
-/// joined cells). `w` has the axes as the caller gave them.
+/// All outputs if keeps_vectors, as in pool_rows, but each column's vectors separately: the rows that windows
+/// see are folded into one, whose columns the windows then join. done(place of the first of them, joined
+/// cells). `w` has the caller's axes.
 template <class Arch, class T, class Join, class Done>
 void pool_vectors(const SlidingWindow<Arch>& w, int64_t planes, const T* x, T* y, T neutral, Join join,
                   Done done) {
@@ -263,7 +263,7 @@ void pool_vectors(const SlidingWindow<Arch>& w, int64_t planes, const T* x, T* y
     seen.begin(scratch);
     T* const folded = scratch.take<T>(span * L);
     fill_run<Arch>(folded, span * L, neutral);
-    // N columns from one on, `each` cells apart: the join of `count` vectors, which `cell` finds.
+    // N columns starting from one, `each` cells apart: the join of `count` vectors, which `cell` locates.
     const auto joined = [&]<int N>(int64_t count, int64_t each, auto cell, auto store) {
       V v[N];
 #pragma GCC unroll 4
@@ -305,7 +305,7 @@ void pool_vectors(const SlidingWindow<Arch>& w, int64_t planes, const T* x, T* y
   });
 }
 
-/// All outputs when the only window is the whole plane: a plane's cells are folded to one vector, then to a
+/// All outputs if the only window is the whole plane: a plane's cells are folded into one vector, then into a
 /// number.
 template <class Arch, class T, class Join, class Done>
 void pool_whole(int64_t planes, int64_t cells, const T* x, T* y, T neutral, Join join, Done done) {
@@ -352,7 +352,7 @@ bool sees_whole(const SlidingWindow<Arch>& w) {
   return true;
 }
 
-/// All outputs cell by cell: one(x of the plane, output coordinates, plane, place of the output).
+/// All outputs one by one: one(x of the plane, output coordinates, plane, place of the output).
 template <class Arch, class One>
 void pool_cells(const SlidingWindow<Arch>& w, int64_t planes, One one) {
   const int64_t out = w.out_cells();
@@ -367,7 +367,7 @@ void pool_cells(const SlidingWindow<Arch>& w, int64_t planes, One one) {
   });
 }
 
-/// The place of row-major cell `flat` of a plane when the first axis counts fastest.
+/// The place of row-major cell `flat` of a plane if the first axis varies fastest.
 template <class Arch>
 int64_t column_major_place(int rank, const int64_t* extents, int64_t flat) {
   int64_t place = 0;

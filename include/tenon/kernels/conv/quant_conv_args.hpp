@@ -7,7 +7,8 @@
 
 namespace tenon::TENON_ABI::kernels {
 
-/// Bytes made of 32-bit sums: clamp(round(sum * scale) + zero, lo, hi), rounded to nearest, ties to even.
+/// Requantises 32-bit sums to bytes: clamp(round(sum * scale) + zero, lo, hi), rounded to nearest, ties to
+/// even.
 struct ByteResult {
   void* y = nullptr;             ///< int8_t or uint8_t
   const float* scale = nullptr;  ///< (Cout)
@@ -15,8 +16,8 @@ struct ByteResult {
   int32_t lo = 0, hi = 255;  ///< within the range of the type of y: Relu is lo = zero
 };
 
-/// y = conv(x - x_zero, w - w_zero) + bias in int32 (which wraps), or bytes made of it. Padded cells count as
-/// x_zero, so they add nothing.
+/// y = conv(x - x_zero, w - w_zero) + bias in int32 (which wraps), or requantised to bytes. Padded cells
+/// count as x_zero, so they add nothing.
 struct QuantConvArgs {
   ConvGeometry geometry;
   const void* x = nullptr;  ///< (N, Cin, in...), int8_t or uint8_t
@@ -28,7 +29,7 @@ struct QuantConvArgs {
   int64_t w_zero_step = 0;            ///< 0: one zero point; 1: one for each output channel
   const int32_t* packed_w = nullptr;  ///< what quant_conv_pack_weights wrote; w and w_zero are then not read
   const int32_t* bias = nullptr;      ///< (Cout) or nullptr
-  int32_t* y = nullptr;               ///< (N, Cout, out...), or nullptr: bytes are wanted
+  int32_t* y = nullptr;               ///< (N, Cout, out...), or nullptr: write bytes
   ByteResult bytes;
 };
 

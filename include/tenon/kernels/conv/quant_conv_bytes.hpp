@@ -1,4 +1,4 @@
-// Convolutions of 8-bit integers: bytes made of sums.
+// Convolutions of 8-bit integers: requantising sums to bytes.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace tenon::TENON_ABI::kernels::quant_conv_detail {
 
-/// bytes[c] = clamp(round((sums[c] + add) * scale) + zero, lo, hi) for c < n. Sums can be read to the end of
+/// bytes[c] = clamp(round((sums[c] + add) * scale) + zero, lo, hi) for c < n. Sums are readable to the end of
 /// two vectors.
 template <class Arch>
 void make_bytes(const int32_t* sums, int64_t n, int32_t add, float scale, const ByteResult& to,
@@ -22,14 +22,14 @@ void make_bytes(const int32_t* sums, int64_t n, int32_t add, float scale, const 
   const I more(add);
   const F rate(scale), least(static_cast<float>(to.lo - to.zero)), most(static_cast<float>(to.hi - to.zero));
   const int32_t raise = to.lo < 0 ? 128 : 0;
-  // Sums by a scale up to a half stay within 2^31, which the bytes' own bounds suffice for.
+  // Sums times a scale of at most 1/2 stay within 2^31, for which the bytes' own bounds suffice.
   const bool small = std::abs(scale) <= 0.5f;
   const auto make = [&]<int NV>(std::integral_constant<int, NV>, const int32_t* from, uint8_t* y) {
     F q[NV];
 #pragma GCC unroll 4
     for (int v = 0; v < NV; ++v) q[v] = simd::to_float(I(simd::loadu<Arch>(from + v * L)) + more) * rate;
     if (!small) {
-      // As in requantize: bounds come before rounding, NaN gives the lower bound.
+      // As in requantize: bounds are applied before rounding, NaN gives the lower bound.
 #pragma GCC unroll 4
       for (int v = 0; v < NV; ++v) q[v] = simd::min(simd::max(q[v], least), most);
     }

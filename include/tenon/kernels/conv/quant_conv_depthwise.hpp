@@ -1,8 +1,8 @@
-// Convolutions of 8-bit integers whose groups have one input channel: by floats, which hold the sums exactly.
+// Convolutions of 8-bit integers whose groups have one input channel: in floats, which hold the sums exactly.
 //
-// A word of bytes holds neighbouring channels of a place, of which these groups have only one: a vector of
-// floats makes as many products. Some channels at a time are copied as floats less their zero point, and
-// their sums become integers before anything else is done with them.
+// A word of bytes holds neighbouring channels of a place, of which these groups have only one, so a vector of
+// floats computes as many products. A few channels at a time are copied as floats minus their zero point, and
+// their sums become integers before any further step.
 #pragma once
 
 #include <algorithm>
@@ -17,8 +17,8 @@
 
 namespace tenon::TENON_ABI::kernels::quant_conv_detail {
 
-/// Whether each group has one input channel and few output channels, and sums of so many products of numbers
-/// of 9 bits stay within 2^24.
+/// Whether each group has one input channel and few output channels, and sums of this many products of 9-bit
+/// numbers stay within 2^24.
 template <class Arch>
 bool sums_in_floats(const ConvGeometry& g) {
   return conv_detail::depthwise<Arch>(g) && conv_detail::kernel_cells<Arch>(g) <= (1 << 24) / (255 * 255);
@@ -30,7 +30,7 @@ int64_t float_weights(const ConvGeometry& g) {
   return g.out_channels * conv_detail::kernel_cells<Arch>(g);
 }
 
-/// Writes the weights less their zero points.
+/// Writes the weights minus their zero points.
 template <class Arch>
 void pack_float_weights(const ConvGeometry& g, const gemm_detail::ByteRows& w, int32_t* packed) {
   auto* to = reinterpret_cast<float*>(packed);
@@ -52,7 +52,7 @@ void bytes_to_floats(const uint8_t* x, int64_t n, int32_t flip, int32_t zero, fl
   if (i < n) simd::store_n(y + i, number(simd::load_bytes_n<Arch>(x + i, n - i)), n - i);
 }
 
-/// Writes the outputs [at, at + n) of channel c, of whose sums whole panels can be read.
+/// Writes the outputs [at, at + n) of channel c, whose sums are readable in whole panels.
 template <class Arch, int panel>
 void finish_sums(const QuantConvArgs& g, int64_t c, int64_t at, const float* sums, int64_t n) {
   constexpr int L = simd::lanes<int32_t, Arch>;
@@ -71,7 +71,7 @@ void finish_sums(const QuantConvArgs& g, int64_t c, int64_t at, const float* sum
   }
 }
 
-/// Computes the convolution with weights as pack_float_weights writes them.
+/// Computes the convolution with weights written by pack_float_weights.
 template <class Arch>
 void run_in_floats(const QuantConvArgs& g, const float* weights) {
   constexpr int panel = 4 * simd::lanes<float, Arch>;

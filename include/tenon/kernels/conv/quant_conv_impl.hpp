@@ -2,7 +2,7 @@
 //
 // The input is copied once, with its padding, as planes of cells: two or four neighbouring channels of one
 // place (gemm/bytes.hpp). An axis with a stride is split into phases, so that neighbouring outputs see
-// neighbouring cells through every kernel place. Where outputs see one place each there is no such copy.
+// neighbouring cells through every kernel place. No such copy is made if each output sees a single place.
 #pragma once
 
 #include <algorithm>
@@ -35,8 +35,8 @@ using gemm_detail::wrap_sub;
 
 // ------------------------------------------------------------------------------------------------- weights
 
-/// Extents of the packed weights. Cell (cell of channels, kernel place) of output channel m of a group stands
-/// in panel m / rows.
+/// Extents of the packed weights. Cell (cell of channels, kernel place) of output channel m of a group is in
+/// panel m / rows.
 template <class Ops, class Arch>
 struct WeightLayout {
   static constexpr int rows = Tile<Ops, Arch>::rows;
@@ -53,9 +53,9 @@ struct WeightLayout {
   int64_t group_size() const { return padded_rows() * depth; }
   int64_t padded_rows() const { return (m + rows - 1) / rows * rows; }
   int64_t blocks() const { return (depth + Tile<Ops, Arch>::depth - 1) / Tile<Ops, Arch>::depth; }
-  // Places: the header (form; whether a zero point is not 0; lists of excess, if there is some), for each
-  // output channel the sum of its weights less their number times the zero point, and the zero point; one
-  // panel whose first row is ones; the panels of the groups; the lists.
+  // Contents: the header (form; whether a zero point is not 0; lists of excess, if any); for each output
+  // channel the sum of its weights minus their number times the zero point, and the zero point; one panel
+  // whose first row is ones; the panels of the groups; the lists.
   int64_t correction() const { return header; }
   int64_t zero() const { return header + line(); }
   int64_t ones() const { return header + 2 * line(); }
@@ -64,7 +64,7 @@ struct WeightLayout {
   int64_t size_with_excess(int64_t places) const {
     return size() + (places > 0 ? ExcessLists::size(groups * padded_rows() * blocks(), places, 1) : 0);
   }
-  /// The excess that `packed` lists, of a block of output channel `row` of a group.
+  /// The excess listed in `packed` for a block of output channel `row` of a group.
   Excess excess(const int32_t* packed, int64_t group, int64_t row, int64_t block) const {
     // Nothing is written.
     return {lists(const_cast<int32_t*>(packed)), (group * padded_rows() + row) * blocks() + block, 1};
@@ -86,8 +86,8 @@ inline ByteRows weight_rows(const QuantConvArgs& g) {
           g.w_zero_step};
 }
 
-/// The weights of output channel c as Quad's cells, of signed bytes: those of four channels at kernel place t
-/// are to[four * kernel + t].
+/// The weights of output channel c as Quad's cells of signed bytes: the weights of four channels at kernel
+/// place t are at to[four * kernel + t].
 template <class Ops, class Arch>
 void load_cells(const WeightLayout<Ops, Arch>& l, const ByteRows& w, int64_t c, uint32_t* to) {
   const uint8_t* from = w.data + c * w.k;
@@ -111,7 +111,7 @@ void load_cells(const WeightLayout<Ops, Arch>& l, const ByteRows& w, int64_t c, 
   }
 }
 
-/// The weights of output channel c as Pair's cells, less their zero point, to every rows-th cell.
+/// The weights of output channel c minus their zero point as Pair's cells, written to every rows-th cell.
 template <class Ops, class Arch>
 void pack_pairs(const WeightLayout<Ops, Arch>& l, const ByteRows& w, int64_t c, int32_t* to) {
   const int32_t zero = w.zero_of(c);
@@ -134,7 +134,7 @@ inline int32_t sum_of_weights(const ByteRows& w, int64_t c) {
   return static_cast<int32_t>(sum);
 }
 
-/// f(c, cells) for all output channels and their cells, by all threads.
+/// Calls f(c, cells) for all output channels and their cells, in all threads.
 template <class Ops, class Arch, class F>
 void each_row(const WeightLayout<Ops, Arch>& l, const ByteRows& w, const F& f) {
   const int64_t grain = std::max<int64_t>((int64_t{1} << 17) / std::max<int64_t>(w.k, 1), 1);
@@ -218,7 +218,7 @@ struct Run {
   int64_t column, place, count;
 };
 
-/// The runs of outputs [first, first + count).
+/// Lists the runs of outputs [first, first + count).
 template <class Arch>
 int64_t list_runs(const PlaneLayout<Arch>& l, int64_t first, int64_t count, Run* runs) {
   const int inner = l.w.rank - 1;
@@ -237,8 +237,8 @@ int64_t list_runs(const PlaneLayout<Arch>& l, int64_t first, int64_t count, Run*
   return n;
 }
 
-/// Copies what the runs see through the cells `offset` to rows of S::cols cells, past whose last one a vector
-/// may be written too.
+/// Copies the cells that the runs see at offsets `offset` to rows of S::cols cells; up to a vector past the
+/// last row may be overwritten.
 template <class S, class Arch>
 void gather_cells(const int32_t* planes, const int64_t* offset, int64_t depth, const Run* runs, int64_t count,
                   int32_t* to) {
@@ -258,8 +258,8 @@ void gather_cells(const int32_t* planes, const int64_t* offset, int64_t depth, c
     }
 }
 
-/// Cells of neighbouring places of a plain image, as gather_cells writes them: of `count` columns. Past
-/// these, 16 cells may be written too.
+/// Cells of neighbouring places of a plain image, in gather_cells' layout: `count` columns. Up to 16 cells
+/// past them may be overwritten.
 template <class Ops, class S, class Arch>
 void gather_bytes(const uint8_t* x, int64_t plane, int64_t channels, int64_t count, uint8_t flip,
                   int32_t zero, int32_t* to) {
@@ -284,7 +284,7 @@ void gather_bytes(const uint8_t* x, int64_t plane, int64_t channels, int64_t cou
     }
 }
 
-/// For planes that would be much larger than input and output: every output by itself.
+/// For planes that would be much larger than input and output: computes every output separately.
 template <class Ops, class Arch>
 class SparseConv {
  public:
@@ -314,7 +314,7 @@ class SparseConv {
   }
 
  private:
-  /// The sum of output channel c at the place `o`.
+  /// The sum of output channel c at place `o`.
   int32_t sum(int64_t image, int64_t c, const int64_t* o) const {
     const int64_t group = c / l_.m, in = w_.in_cells();
     const uint8_t* from =
@@ -365,8 +365,8 @@ class SparseConv {
   const int32_t* const packed_;
 };
 
-/// A tile is a panel of output channels times neighbouring outputs. What these see is copied beside each
-/// other for all panels whose weights stay in a cache.
+/// A tile is a panel of output channels times neighbouring outputs. The cells that these see are copied side
+/// by side, for all panels whose weights stay in a cache.
 template <class Ops, class Arch>
 class PlaneConv {
  public:
@@ -406,7 +406,7 @@ class PlaneConv {
  private:
   using S = Tile<Ops, Arch>;
   static constexpr int lanes = simd::lanes<int32_t, Arch>;
-  // Weights of so many panels, at S::depth cells, stay in the second-level cache.
+  // Weights of this many panels, at S::depth cells, stay in the second-level cache.
   static constexpr int64_t most_panels = 128 / S::rows, most_tiles = 16, deep_tiles = 4;
 
   /// Copies the images of items [first, first + count) to their planes.
@@ -426,7 +426,7 @@ class PlaneConv {
                  });
   }
 
-  /// Computes the outputs of these items: tasks are outputs times panels that share them.
+  /// Computes the outputs of these items: tasks are outputs times the panels that share them.
   void compute(int64_t first, int64_t count) const {
     const int64_t strips = (outputs_ + width_ - 1) / width_;
     int64_t panels = std::min(panels_, most_panels);
@@ -502,7 +502,7 @@ class PlaneConv {
       finish_row(item / g_.geometry.groups, group * weights_.m + m + r, j, cols, zeros, row);
     };
     if (shallow_) {
-      // A panel's results are whole cache lines.
+      // A panel's results are written in whole cache lines.
       for (int64_t c = 0; c < cols; c += S::cols) {
         gather(0, weights_.depth, c, cells + c * weights_.depth);
         sum_window(0, weights_.depth, c, cells + c * weights_.depth);
@@ -542,8 +542,8 @@ class PlaneConv {
     for (int v = 0; v < vectors; ++v) simd::storeu(to + v * lanes, sum[v]);
   }
 
-  /// Makes results of a row of sums: outputs [j, j + cols) of channel c. The sums of the window, where given,
-  /// are of numbers that meet the zero points of weights.
+  /// Finishes a row of sums: outputs [j, j + cols) of channel c. The sums of the window, if given, are the
+  /// sums of numbers that multiply the zero points of weights.
   void finish_row(int64_t image, int64_t c, int64_t j, int64_t cols, const int32_t* window,
                   int32_t* row) const {
     const int64_t at = (image * g_.geometry.out_channels + c) * outputs_ + j;
@@ -560,7 +560,7 @@ class PlaneConv {
     make_bytes<Arch>(row, cols, add, g_.bytes.scale[c], g_.bytes, static_cast<uint8_t*>(g_.bytes.y) + at);
   }
 
-  /// The zero point of the bytes in planes, of which signed ones are raised.
+  /// The zero point of the bytes in planes, where signed ones are raised by 128.
   int32_t x_zero() const { return g_.x_signed ? g_.x_zero + 128 : g_.x_zero; }
 
   const QuantConvArgs& g_;
@@ -569,7 +569,7 @@ class PlaneConv {
   const int32_t* const packed_;
   const int64_t items_;    // groups of all images
   const bool plain_;       // whether tiles read the bytes of x
-  const int64_t image_;    // cells of an item's planes, and as many as the last vectors read past them
+  const int64_t image_;    // cells of an item's planes, and those that the last vectors read past them
   const int64_t at_once_;  // items
   const int64_t panels_;   // of a group
   const bool shallow_;     // whether the cells of several tiles stay in the first-level cache

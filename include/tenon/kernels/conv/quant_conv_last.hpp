@@ -1,7 +1,7 @@
-// Convolutions of bytes over tensors of (N, H, W, C): entries. Neighbouring output channels are
-// lanes, and four neighbouring input channels are a word, so nothing is gathered or copied, whatever the
-// kernel and the width of an image. Bytes are unsigned: signed ones are raised by 128, and so are their zero
-// points. Bodies: quant_conv_last_impl.hpp.
+// Convolutions of bytes over tensors of (N, H, W, C): entries. Neighbouring output channels are lanes, and
+// four neighbouring input channels are a word, so nothing is gathered or copied, whatever the kernel and the
+// width of an image. Bytes are unsigned: signed ones and their zero points are raised by 128. Bodies:
+// quant_conv_last_impl.hpp.
 #pragma once
 
 #include "tenon/kernels/conv/quant_conv_last_args.hpp"
@@ -21,12 +21,12 @@ void quant_conv_last_pack_impl(const ConvGeometry& geometry, bool plain_x, const
 template <class Arch>
 void quant_conv_last_impl(const QuantConvLastArgs& args);
 
-/// Whether the level in force, and the processor, have the instruction that sums products of four bytes.
+/// Whether the level in force and the processor have the instruction that sums products of four bytes.
 inline bool fast_conv_last() {
   return simd::dispatch([]<class Arch>(Arch) { return fast_conv_last_impl<Arch>(); });
 }
 
-/// Whether the level in force has quick kernels for channels that have kernels of their own.
+/// Whether the level in force has fast kernels for depthwise convolutions.
 inline bool fast_depthwise_last() {
   return simd::dispatch([]<class Arch>(Arch) { return fast_depthwise_last_impl<Arch>(); });
 }

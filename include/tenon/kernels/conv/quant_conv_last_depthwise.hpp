@@ -1,9 +1,9 @@
-// Convolutions of bytes over tensors of (N, H, W, C), each channel with a kernel of its own.
+// Depthwise convolutions of bytes over tensors of (N, H, W, C).
 //
-// As many neighbouring channels as a register has bytes are a panel. Numbers of neighbouring kernel rows,
-// four or two, meet in words, which an instruction multiplies and sums. The words of a column of the image
-// serve all the pixels of a tile that see it. Of registers of 64 bytes, a last panel of up to 32 channels is
-// computed for two tiles at once, one in each half.
+// As many neighbouring channels as a register has bytes form a panel. Numbers of four or two neighbouring
+// kernel rows are combined into words, which one instruction multiplies and sums. The words of a column of
+// the image serve all the pixels of a tile that see it. With registers of 64 bytes, a last panel of up to 32
+// channels is computed for two tiles at once, one in each half.
 #pragma once
 
 #include <algorithm>
@@ -19,9 +19,9 @@
 
 namespace tenon::TENON_ABI::kernels::conv_last_detail {
 
-/// Packed weights: panels of sums to start from, then of words for each group of kernel rows and each column.
-/// Both halves of a half panel have the same. Without half panels, the last panel has channels of the one
-/// before it too, so that it is whole.
+/// Packed weights: panels of initial sums, then of words for each group of kernel rows and each column. Both
+/// halves of a half panel are equal. Without half panels, the last panel repeats channels of the previous
+/// one, so that it is whole.
 template <class Words, class Arch>
 struct DepthwiseLayout {
   static constexpr int64_t cols = Arch::register_bytes;
@@ -42,7 +42,7 @@ struct DepthwiseLayout {
   static int64_t place(int64_t channel) {
     return channel / 4 % 4 * (cols / 4) + channel / 16 * 4 + channel % 4;
   }
-  /// Words from a channel of a half panel to the same in the other half.
+  /// Words from a channel of a half panel to the same channel in the other half.
   static constexpr int64_t other_half = 8;
 };
 
@@ -71,15 +71,15 @@ void pack_depthwise(const ConvGeometry& g, const int8_t* w, const int32_t* bias,
 }
 
 #if defined(__AVX2__)
-/// Whether a part of a register's bytes is loaded as fast as all of them.
+/// Whether part of a register's bytes is loaded as fast as all of them.
 template <class Arch>
 inline constexpr bool loads_partly = Arch::register_bytes == 64;
 
-/// Neighbouring pixels of a row, or two of these where the panel is a half, and a panel of their channels.
+/// Neighbouring pixels of a row, or two such runs if the panel is a half, and a panel of their channels.
 struct DepthwiseTile {
   struct Pixels {
-    const uint8_t* const* rows;  ///< of the image, as many as words hold, from the first column on
-    int64_t step;                ///< from a column to the next one of a pixel's
+    const uint8_t* const* rows;  ///< of the image, as many as a word holds, from the first column on
+    int64_t step;                ///< from one column of a pixel to the next
     uint8_t* y;
   };
   Pixels pixels[2];
@@ -88,15 +88,15 @@ struct DepthwiseTile {
   int64_t channels;    ///< of the panel
 };
 
-/// R pixels, or twice as many, with stride S and a kernel of K rows and columns; K = 0: any numbers of them.
+/// R pixels, or twice as many, with stride S and a kernel of K rows and columns; K = 0: any size.
 template <class Words, class Arch, int R, int S, int K, bool two>
 void depthwise_tile(const QuantConvLastArgs& g, const DepthwiseLayout<Words, Arch>& l,
                     const DepthwiseTile& t) {
   using I = simd::batch<int32_t, Arch>;
   using F = simd::batch<float, Arch>;
   using B = simd::batch<uint8_t, Arch>;
-  // Of 32 registers, 16 are sums, 12 weights and 4 words; 16 registers compute half of the channels at a
-  // time.
+  // Of 32 registers, 16 hold sums, 12 weights and 4 words; with 16 registers, half of the channels are
+  // computed at a time.
   constexpr int L = simd::lanes<int32_t, Arch>, passes = Arch::registers == 32 ? 1 : 2, V = 4 / passes;
   const auto &first = t.pixels[0], &second = t.pixels[two];
   I sum[R][4];
@@ -165,7 +165,7 @@ void depthwise_tile(const QuantConvLastArgs& g, const DepthwiseLayout<Words, Arc
   }
 }
 
-/// The tiles of a geometry, of whole panels and of half ones, and how many pixels each has.
+/// The tiles of a geometry for whole panels and half panels, and the number of pixels in each.
 template <class Words, class Arch>
 struct DepthwiseTiles {
   using Function = void (*)(const QuantConvLastArgs&, const DepthwiseLayout<Words, Arch>&,
@@ -191,7 +191,7 @@ DepthwiseTiles<Words, Arch> tiles_of(const ConvGeometry& g) {
   return k == 3 ? depthwise_tiles<Words, Arch, 4, 2, 3>() : depthwise_tiles<Words, Arch, 4, 2, 5>();
 }
 
-/// A thread's part of a convolution.
+/// One thread's part of a convolution.
 template <class Words, class Arch>
 class DepthwiseShare {
  public:
@@ -230,7 +230,7 @@ class DepthwiseShare {
   }
 
  private:
-  /// The rows from a tile's first column on, of the image or of a copy that has its border and whole
+  /// The rows from a tile's first column on, in the image or in a copy that includes the border and whole
   /// registers.
   struct Place {
     const uint8_t** rows;

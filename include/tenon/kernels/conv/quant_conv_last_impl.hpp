@@ -1,10 +1,10 @@
 // Convolutions of bytes over tensors of (N, H, W, C): bodies.
 //
-// By words, a tile is a few pixels times as many output channels as four vectors hold. Of each kernel place
-// (a tap) it multiplies words of the pixels' input channels, wherever those lie, with vectors of weights.
-// Where zero points are 0, taps outside of the image are left out; else a copy of x with its padding is made.
-// A plain x is copied too, because its few channels would not fill words: a tap is then a whole row of the
-// kernel, whose cells are neighbours in the copy.
+// By words, a tile is a few pixels times as many output channels as four vectors hold. For each kernel place
+// (a tap) it multiplies words of the pixels' input channels, in place, by vectors of weights. If zero points
+// are 0, taps outside the image are left out; otherwise a padded copy of x is made. A plain x is copied too,
+// because its few channels would not fill words: a tap is then a whole row of the kernel, whose cells are
+// neighbours in the copy.
 #pragma once
 
 #include <algorithm>
@@ -26,12 +26,12 @@
 
 namespace tenon::TENON_ABI::kernels::conv_last_detail {
 
-/// A tap: the places of its weights in a panel and of its cell in the image, counted from the first tap.
+/// A tap: the offsets of its weights in a panel and of its cell in the image, relative to the first tap.
 struct Tap {
   int64_t w, x;
 };
 
-/// Pixels that see the same taps: the places of their first taps in the image, and of their results in y.
+/// Pixels that see the same taps: the offsets of their first taps in the image, and of their results in y.
 template <class Arch>
 struct Pixels {
   int64_t count;
@@ -46,7 +46,7 @@ struct TileWork {
   int64_t words;
   const uint8_t* x;
   const int32_t* w;
-  const void* next;  ///< memory to fetch, a line for each word of the pixels
+  const void* next;  ///< memory to prefetch, one line per word of the pixels
   const int32_t* start;
   const float* scale;
   const uint8_t* z;
@@ -186,8 +186,7 @@ class TileList {
                  i * g_.dilations[0] * image_.row + j * g_.dilations[1] * image_.pixel};
     return to;
   }
-  /// Adds pixels, whose first taps are `step` apart, to a tile, while there is one that has room, then to new
-  /// ones.
+  /// Adds pixels, whose first taps are `step` apart, to `tile` until it is full, then to new tiles.
   void add(Pixels<Arch>*& tile, const Tap* first, const Tap* last, int64_t number, int64_t from, int64_t step,
            int64_t n) {
     for (const int64_t end = number + n; number < end;) {
@@ -227,7 +226,7 @@ void conv_by_words(const QuantConvLastArgs& g) {
     const int64_t c = panel * cols, channels = std::min(l.channels - c, cols);
     const int64_t vectors = whole_vectors<Arch>(channels) / lanes;
     const int32_t* const w = g.packed_w + l.starts() + panel * l.panel();
-    // Four tiles fetch the next panel, all others the next tile's pixels.
+    // Four tiles prefetch the next panel, all others the next tile's pixels.
     const int64_t quarter = panel + 1 < l.panels() ? l.panel() / 4 : 0;
     for (int64_t k = begin; k < end; ++k) {
       const void* next = k - begin < 4 && quarter >= 4096
@@ -241,7 +240,8 @@ void conv_by_words(const QuantConvLastArgs& g) {
   const auto grain = [&](int64_t products) {
     return std::max<int64_t>((int64_t{1} << 20) / std::max<int64_t>(products, 1), 1);
   };
-  // Few weights stay in the cache while pixels pass by, few pixels while weights do.
+  // If there are few weights, they stay in the cache while pixels stream by; otherwise few pixels stay while
+  // weights do.
   constexpr int64_t part = 32 * rows, most = 128 * rows;  // pixels
   if (l.size() < (int64_t{1} << 16) && pixels >= 4 * part) {
     parallel_for((pixels + part - 1) / part, grain(part * l.size() * 4), [&](int64_t begin, int64_t end) {

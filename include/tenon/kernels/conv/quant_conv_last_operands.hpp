@@ -1,5 +1,4 @@
-// Convolutions of bytes over tensors of (N, H, W, C): the image that they read, and the bytes that they
-// write.
+// Convolutions of bytes over tensors of (N, H, W, C): the input image, and the writing of output bytes.
 #pragma once
 
 #include <algorithm>
@@ -34,7 +33,7 @@ Image plain_image(const QuantConvLastArgs& g) {
           {s.pads[0], s.pads[1]}};
 }
 
-/// Bytes that may be read from any tap of a padded copy: a plain x's last words end past the last pixel.
+/// Bytes readable from any tap of a padded copy: a plain x's last words end past the last pixel.
 inline constexpr int64_t short_tap = 32;
 
 /// Copies `count` cells of planes, which are `plane` apart, pixel by pixel.
@@ -44,7 +43,7 @@ void copy_planes(const uint8_t* from, int64_t plane, int64_t channels, int64_t c
   const uint8_t* row[4];
   for (int64_t c = 0; c < channels; ++c) row[c] = from + c * plane;
   int64_t x = 0;
-  // The bytes that interleave_rows writes past 16 pixels are of pixels that follow.
+  // The bytes that interleave_rows writes past 16 pixels belong to following pixels.
   for (; x + 16 + (15 - 3 * channels) / channels <= count; x += 16, to += 16 * channels) {
     simd::interleave_rows<Arch>(row, static_cast<int>(channels), flip, to);
     for (int64_t c = 0; c < channels; ++c) row[c] += 16;
@@ -53,7 +52,7 @@ void copy_planes(const uint8_t* from, int64_t plane, int64_t channels, int64_t c
     for (int64_t c = 0; c < channels; ++c) *to++ = *row[c]++ ^ flip;
 }
 
-/// A copy of x with its padding, pixel by pixel, as numbers of which a word has Words::per_cell.
+/// A padded copy of x, pixel by pixel, as numbers of which a word has Words::per_cell.
 template <class Words, class Arch>
 Image padded_copy(const QuantConvLastArgs& g, Scratch& scratch) {
   using Number = std::conditional_t<Words::per_cell == 4, uint8_t, uint16_t>;
@@ -104,7 +103,7 @@ Image padded_copy(const QuantConvLastArgs& g, Scratch& scratch) {
           {0, 0}};
 }
 
-/// Makes bytes of sums, and adds z to them where there is one.
+/// Requantises sums to bytes, and adds z to them if present.
 template <class Arch>
 class Ending {
  public:
@@ -116,7 +115,7 @@ class Ending {
         z_rate_(g.sum.z_rate),
         z_zero_(g.sum.z_zero) {}
 
-  /// Writes a pixel's bytes of n channels, which lie in NV vectors.
+  /// Writes a pixel's bytes for n channels, which lie in NV vectors.
   template <int NV>
   void write(const simd::batch<int32_t, Arch>* sum, const float* scale, const uint8_t* z, uint8_t* y,
              int64_t n) const {
@@ -143,7 +142,7 @@ class Ending {
     simd::store_rounded_n<NV>(y, q, g_.sum.zero, g_.sum.lo, g_.sum.hi, n);
   }
 
-  /// The same for n channels of `pixels` pixels, whose sums are `row` apart and whose bytes `step`.
+  /// The same for n channels of `pixels` pixels, whose sums are `row` apart and whose bytes are `step` apart.
   void write(int64_t n, int64_t pixels, const int32_t* sums, int64_t row, const float* scale,
              const uint8_t* z, uint8_t* y, int64_t step) const {
     const auto write_all = [&]<int NV>(std::integral_constant<int, NV>) {

@@ -15,15 +15,15 @@
 
 namespace tenon::TENON_ABI::kernels::conv_last_detail {
 
-// Words of x and of w (gemm/bytes.hpp): bytes, bytes whose products of two neighbours fit into 16 bits, and
+// Words of x and of w (gemm/bytes.hpp): bytes, bytes where two neighbouring products fit into 16 bits, and
 // 16-bit integers.
 using gemm_detail::ByteForm;
 using Quads = gemm_detail::Quad<false, true>;
 using SafeQuads = gemm_detail::Quad<false, false>;
 using gemm_detail::Pair;
 
-/// The register tile: 24 sums, 4 vectors of weights, 1 word of 32 registers, or 12 sums, 2 vectors, 1 word
-/// of 16. Levels without instructions for this product need no large tiles.
+/// The register tile: of 32 registers 24 sums, 4 vectors of weights and 1 word; of 16, 12 sums, 2 vectors and
+/// 1 word. Levels without instructions for this product do not need large tiles.
 template <class Arch>
 struct Tile {
   static constexpr int vectors = Arch::registers == 32 ? 4 : 2, cols = vectors * simd::lanes<int32_t, Arch>;
@@ -36,12 +36,12 @@ constexpr int64_t whole_vectors(int64_t channels) {
   return (channels + lanes - 1) / lanes * lanes;
 }
 
-/// The extents of a product by tile registers: pixels and channels.
+/// The extents of a product in tile registers: pixels and channels.
 inline constexpr int64_t tile_pixels = 2 * simd::tile_rows, tile_channels = 2 * simd::tile_rows;
 
-/// Extents of the packed weights: sums to start from, for output channels up to whole vectors, then panels of
-/// `cols` output channels, each of taps of `words` for each channel. Panels for tile registers
-/// (gemm/byte_tiles.hpp) are as wide as two of them, and end with words of zeros up to whole registers.
+/// Extents of the packed weights: initial sums for output channels up to whole vectors, then panels of `cols`
+/// output channels, each with `words` words per tap and channel. Panels for tile registers
+/// (gemm/byte_tiles.hpp) are as wide as two registers, and end with words of zeros up to whole registers.
 template <class Arch>
 struct Layout {
   int64_t taps, words, channels, cols, step, depth;
@@ -59,7 +59,7 @@ struct Layout {
   int64_t size() const { return starts() + panels() * panel(); }
 };
 
-/// The weights of as many output channels as a register has words, `each` bytes of w apart, at all taps. The
+/// The weights at all taps of as many output channels as a register has words, `each` bytes of w apart. The
 /// channels are whole words.
 template <class Arch>
 void pack_strip(const Layout<Arch>& l, int64_t cells, const int8_t* w, int64_t each, const int8_t* end,
@@ -93,8 +93,8 @@ void pack_strip(const Layout<Arch>& l, int64_t cells, const int8_t* w, int64_t e
     }
 }
 
-/// Whether each two neighbours of a word of weights are so small that their products by bytes fit into 16
-/// bits.
+/// Whether all pairs of neighbours in a word of weights are so small that their products with bytes fit into
+/// 16 bits.
 inline bool are_safe(const ConvGeometry& g, bool plain_x, const int8_t* w) {
   const int64_t cells = g.kernel[0] * g.kernel[1], wide = g.kernel[1], C = g.in_channels;
   // The weights of a row of a plain image's kernel are neighbours, channel after channel.
@@ -120,7 +120,7 @@ ByteForm form_of(const ConvGeometry& g, bool plain_x, const int8_t* w) {
   return simd::has_dot_bytes_16<Arch> && are_safe(g, plain_x, w) ? ByteForm::quads_16 : ByteForm::pairs;
 }
 
-/// Cells in front of packed weights: the form, and room, so that weights stay aligned.
+/// Cells preceding packed weights: the form, and room, so that weights stay aligned.
 inline constexpr int64_t form_cells = 16;
 
 /// to[i] and to[cols + i] = the first two and the last two bytes of from[i] as 16-bit integers.
@@ -135,7 +135,7 @@ inline void split_words(const int32_t* from, int64_t cols, int32_t* to) {
   }
 }
 
-/// See quant_conv_last_pack. `l` is of words of bytes.
+/// See quant_conv_last_pack. `l` describes words of bytes.
 template <class Words, class Arch>
 void pack_weights(const Layout<Arch>& l, const ConvGeometry& g, bool plain_x, const int8_t* w,
                   const int32_t* bias, int32_t x_zero, int32_t* packed) {

@@ -16,8 +16,8 @@ using sliding::SlidingWindow;
 using sliding::step;
 using sliding::steps_to_zero;
 
-/// The places of an input's cells in its planes. Padded cell q * stride + phase of an axis stands at q in
-/// that phase.
+/// The places of an input's cells in its planes. Padded cell q * stride + phase of an axis is at q in that
+/// phase.
 template <class Arch>
 struct PlaneLayout {
   struct Split {
@@ -38,7 +38,8 @@ struct PlaneLayout {
       phases = bounded(__int128{phases} * axis[d].phases);
     }
   }
-  /// Whether the planes have a reasonable size for the input and output. Nothing else is asked if not.
+  /// Whether the planes have a reasonable size compared to input and output. If not, nothing else may be
+  /// called.
   bool fits() const { return __int128{box} * phases <= 4 * (__int128{w.in_cells()} + w.out_cells()) + 4096; }
   int64_t cells() const { return box * phases; }
   /// The place that output 0 sees through kernel place `at`.

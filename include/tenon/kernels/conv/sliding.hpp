@@ -27,7 +27,7 @@ struct SlidingWindow {
   int rank = 0;
   Axis axis[max_spatial];
 
-  /// Copies the axes. With `join`, axes that form one axis in memory are joined, to make the innermost as
+  /// Copies the axes. With `join`, axes that form one axis in memory are merged, to make the innermost as
   /// long as possible: an identity joins the axis before it if that axis has stride 1.
   SlidingWindow(bool join, int rank_, const int64_t* in, const int64_t* out, const int64_t* kernel,
                 const int64_t* strides, const int64_t* dilations, const int64_t* pads) {
@@ -76,7 +76,7 @@ inline void step(int rank, int64_t* index, Extent extent) {
 /// The least t >= 0 with first + t * by >= 0.
 constexpr int64_t steps_to_zero(int64_t first, int64_t by) { return first >= 0 ? 0 : (-first + by - 1) / by; }
 
-/// Bits of the first `count` lanes whose input column, `from` for lane 0, is inside of the image.
+/// Bits of the first `count` lanes whose input column, `from` for lane 0, is inside the image.
 template <class Arch, int S>
 uint64_t lanes_inside(int64_t from, int64_t in_cols, int64_t count) {
   const int64_t head = std::min(steps_to_zero(from, S), count);
@@ -114,9 +114,9 @@ inline void copy_strided(const T* from, int64_t stride, int64_t count, T* to) {
   for (; i < count; ++i) to[i] = from[i * stride];
 }
 
-/// A padded copy of one channel whose innermost axis is split by its stride: the cells that neighbouring
-/// outputs see through one kernel cell are side by side for every stride. So an output row needs no border
-/// tests and only unit-stride loads.
+/// A padded copy of one channel whose innermost axis is split by its stride, so that the cells that
+/// neighbouring outputs see through one kernel cell are contiguous for every stride. An output row then needs
+/// no border tests and only unit-stride loads.
 template <class T, class Arch>
 class PaddedPlane {
  public:
@@ -181,8 +181,8 @@ class PaddedPlane {
     }
   }
 
-  /// The place of the first cell of the output row with the outer coordinates `at`. Output o sees kernel cell
-  /// k at row(at) + taps[k] + o. A whole vector can be read from any o of the row.
+  /// The place of the first cell of the output row with outer coordinates `at`. Output o sees kernel cell k
+  /// at row(at) + taps[k] + o. A whole vector can be read from any o of the row.
   const T* row(const int64_t* at) const {
     const T* p = space_;
     for (int d = 0; d + 1 < w_.rank; ++d) p += at[d] * w_.axis[d].stride * stride_[d];
@@ -206,7 +206,7 @@ class PaddedPlane {
   int64_t stride_[max_spatial];
 };
 
-/// Vectors of outputs of a channel: each begins at `from` in the padded copy, at `to` in the output, and has
+/// Vectors of a channel's outputs: each starts at `from` in the padded copy, at `to` in the output, and has
 /// `count` outputs.
 struct Place {
   int64_t from, to, count;
@@ -222,8 +222,8 @@ int64_t most_places(const SlidingWindow<Arch>& w) {
   return w.out_cells() / row * vectors + place_group - 1;
 }
 
-/// Fills `places` with all places of a channel, then with empty ones to complete the last group. Returns
-/// their number.
+/// Fills `places` with all places of a channel, then with empty ones to complete the last group. Returns the
+/// number of places.
 template <class T, class Arch>
 int64_t list_places(const SlidingWindow<Arch>& w, const PaddedPlane<T, Arch>& padded, const T* space,
                     Place* places) {
@@ -240,7 +240,7 @@ int64_t list_places(const SlidingWindow<Arch>& w, const PaddedPlane<T, Arch>& pa
   return count;
 }
 
-/// y = done(place, sum), where sum = join(k)(cells that kernel cell k sees, sum) over all k, beginning with
+/// y = done(place, sum), where sum = join(k)(cells that kernel cell k sees, sum) over all k, starting from
 /// `start`.
 template <class Arch, class T, class Join, class Done>
 void reduce_windows(const T* space, const int64_t* taps, int64_t kernel, const Place* places, int64_t count,
@@ -266,7 +266,7 @@ void reduce_windows(const T* space, const int64_t* taps, int64_t kernel, const P
   }
 }
 
-/// Whether the size of a padded copy is reasonable for the channel's input and output.
+/// Whether a padded copy's size is reasonable compared to the channel's input and output.
 template <class T, class Arch>
 bool fits_padded(const SlidingWindow<Arch>& w) {
   const int64_t limit = 4 * (w.in_cells() + w.out_cells()) + 4096;

@@ -32,9 +32,9 @@ inline void conv_transpose(const ConvTransposeArgs<T>& args) {
   simd::dispatch([&]<class Arch>(Arch) { conv_transpose_impl<Arch, T>(args); });
 }
 
-/// Elements of T that conv_transpose_pack_weights writes; 0 where weights are read as they are. Reads all but
-/// `batch`. Without `in` and `out`, 0 if weights are read as they are for all extents. Depends on the level
-/// in force.
+/// Elements of T that conv_transpose_pack_weights writes; 0 if weights are read in place. Reads all but
+/// `batch`. Without `in` and `out`, 0 if weights are read in place for all extents. Depends on the level in
+/// force.
 template <class T>
 inline int64_t conv_transpose_packed_weight_size(const ConvGeometry& geometry) {
   return simd::dispatch(

@@ -1,11 +1,11 @@
 // Transposed convolutions: bodies, in two forms.
 //
-// Scattered, the products of all kernel cells with an input cell are added where they belong in the output.
+// Scattered: the products of all kernel cells with an input cell are added to their places in the output.
 //
-// In phases, output cells are sums from the start. The cells o of an axis with the same o % stride are a
-// phase: they see every stride-th kernel cell, and neighbours see neighbouring input cells, so that a phase
-// is a convolution with stride 1. Phases side by side that see the same input cells are a run, one
-// convolution with as many times the output channels. The results of the phases are interleaved.
+// In phases: output cells are complete sums. The cells o of an axis with the same o % stride are a phase:
+// they see every stride-th kernel cell, and neighbours see neighbouring input cells, so that a phase is a
+// convolution with stride 1. Adjacent phases that see the same input cells form a run, a single convolution
+// with a multiple of the output channels. The results of the phases are interleaved.
 #pragma once
 
 #include <algorithm>
@@ -47,8 +47,8 @@ constexpr int64_t first_cell(int64_t o, int64_t stride, int64_t pad) {
   return ((o + pad) % stride + stride) % stride;
 }
 
-/// Writes the runs of an axis, or with `join` unset a run for each phase, and returns their number. The
-/// stride or the dilation is 1.
+/// Writes the runs of an axis, or without `join` one run per phase, and returns their number. The stride or
+/// the dilation is 1.
 inline int64_t list_runs(int64_t kernel, int64_t stride, int64_t dilation, int64_t pad, bool join, Run* to) {
   int64_t runs = 0;
   for (int64_t o = 0; o < stride; ++o) {
@@ -99,7 +99,7 @@ inline void add_strided(const T* x, int64_t count, T* y, int64_t stride) {
   } else {
     int64_t i = 0;
     if constexpr (std::is_same_v<T, float>) {
-      // What is stored ends before the last number.
+      // The stores end before the last number.
       for (simd::batch<T, Arch> low, high, even, odd; stride == 2 && i + L < count; i += L) {
         T* const to = y + 2 * i;
         simd::split_pairs(simd::batch<T, Arch>(simd::loadu<Arch>(to)),
@@ -149,8 +149,8 @@ uint64_t columns_inside(int64_t from, int64_t width, int64_t count) {
   return head < end ? (~uint64_t{0} >> (64 - (end - head))) << head : 0;
 }
 
-/// A plane of the output, where the innermost stride is 1: its vectors join what the rows of products of all
-/// kernel cells, `sums` (kernel..., in...), add to them, in the order of scatter_row.
+/// A plane of the output, where the innermost stride is 1: its vectors add up the contributions of the rows
+/// of products of all kernel cells, `sums` (kernel..., in...), in the order of scatter_row.
 template <class Arch, class T, class Geometry>
 void gather_plane(const Geometry& g, const T* sums, T bias, T* plane) {
   using V = simd::batch<T, Arch>;
@@ -194,7 +194,7 @@ void gather_plane(const Geometry& g, const T* sums, T bias, T* plane) {
   }
 }
 
-/// Whether phases that see the same input cells are one convolution: its rows of weights begin at whole
+/// Whether phases that see the same input cells form one convolution: its rows of weights begin at whole
 /// panels, or are few.
 template <class Arch, class T>
 bool joins_phases(const ConvGeometry& g) {
@@ -202,9 +202,9 @@ bool joins_phases(const ConvGeometry& g) {
   return channels < 128 || channels % Tile<Single<T>, Arch>::rows == 0;
 }
 
-/// Whether a transposed convolution is made in phases: each sees a kernel cell, and windows are the input's
-/// cells, or have enough output channels to be gathered for and are not mostly outside of the input. Without
-/// extents, whether some are.
+/// Whether a transposed convolution is computed in phases: each sees a kernel cell, and windows are the
+/// input's cells, or have enough output channels to pay for gathering and lie mostly inside the input.
+/// Without extents, whether this holds for some.
 template <class Arch>
 bool fits_phases(const ConvGeometry& g) {
   const int64_t group_in = g.in_channels / g.groups, group_out = g.out_channels / g.groups;
@@ -221,8 +221,8 @@ bool fits_phases(const ConvGeometry& g) {
   return grid <= 2 * product_of<Arch>(g.in, g.rank);
 }
 
-/// Whether no weight is infinite or NaN: phases multiply cells around the input, zeros that ONNX does not
-/// have, with weights.
+/// Whether all weights are finite: phases multiply weights by the zeros around the input, which ONNX does not
+/// do.
 template <class Arch, class T>
 bool weights_are_finite(const ConvGeometry& s, const T* w) {
   const int64_t count = s.in_channels * (s.out_channels / s.groups) * product_of<Arch>(s.kernel, s.rank);
@@ -231,8 +231,8 @@ bool weights_are_finite(const ConvGeometry& s, const T* w) {
   return finite != 0;
 }
 
-/// A transposed convolution in phases. A part is a combination of runs, one of each axis: a convolution that
-/// gives (groups, phases of the part, Cout / groups) planes, each a grid of the cells of a phase.
+/// A transposed convolution in phases. A part is a combination of runs, one per axis: a convolution that
+/// produces (groups, phases of the part, Cout / groups) planes, each a grid of the cells of a phase.
 template <class Arch, class T>
 class Phases {
  public:
@@ -284,7 +284,7 @@ class Phases {
 
   int64_t weight_size() const { return weight_size_; }
 
-  /// Writes the weights of all parts. Some output channels and input channels at a time are turned, so that
+  /// Writes the weights of all parts. A few output and input channels at a time are transposed, so that
   /// output channels are neighbours.
   void pack(const T* w, T* packed) const {
     constexpr int64_t some_cells = 1 << 12;
@@ -326,7 +326,7 @@ class Phases {
     packed_ = packed;
     for (int d = 0; d < s_.rank; ++d) grid_[d] = (s_.out[d] + s_.strides[d] - 1) / s_.strides[d];
     if (phases_ == 1) return convolve(part_[0], s_.batch, g_.x, grid_, 0, g_.y);
-    // A task makes a slab of the first axis, whose sums stay in the second-level cache. Where all slabs would
+    // A task computes a slab of the first axis, whose sums stay in the second-level cache. If all slabs would
     // be small, the threads share the work on one.
     const int64_t row = product_of<Arch>(grid_ + 1, s_.rank - 1), threads = threads_at_hand();
     const auto rows_of = [&](int64_t cells) { return std::max<int64_t>(cells / row, 1); };
@@ -348,10 +348,10 @@ class Phases {
  private:
   struct Part {
     int64_t kernel[max_spatial], pads[max_spatial];
-    ConvGeometry geometry;  ///< but for batch, extents and pads
-    int64_t phases, plane;  ///< plane: the first among those of all parts
+    ConvGeometry geometry;  ///< except batch, extents and pads
+    int64_t phases, plane;  ///< plane: the first among the planes of all parts
     bool plain;             ///< weights are not in panels
-    int64_t weights;        ///< the first among those of all parts
+    int64_t weights;        ///< the first among the weights of all parts
     T* bias;                ///< or nullptr
   };
   struct Phase {
@@ -359,8 +359,8 @@ class Phases {
     const int64_t* cells;      ///< of the kernel, one a tap
   };
 
-  /// The kernel cells of a phase that sees `taps` of each axis, every stride-th from `first` on. Those of a
-  /// convolution go the other way.
+  /// The kernel cells of a phase that sees `taps` per axis, every stride-th from `first` on, in reverse order
+  /// compared to a convolution.
   const int64_t* list_taps(Scratch& scratch, const int64_t* taps, const int64_t* first) const {
     const int64_t count = product_of<Arch>(taps, s_.rank);
     int64_t* const cells = scratch.take<int64_t>(count);
@@ -374,7 +374,7 @@ class Phases {
     return cells;
   }
 
-  /// Writes the phase's weights of rows [i, i + rows) and of `channels` input channels from ci on.
+  /// Writes the weights of the phase for rows [i, i + rows) and `channels` input channels from ci on.
   void write_weights(const Phase& f, int64_t group, int64_t i, int64_t rows, int64_t ci, int64_t channels,
                      const T* turned, T* packed) const {
     const Part& q = part_[f.part];
@@ -395,7 +395,7 @@ class Phases {
       n = std::min(rows - r, R - row);
       const T* from = turned + r;
       T* to = nullptr;
-      int64_t left = 0, t = 0;  // cells of the block of K, taps of the channel
+      int64_t left = 0, t = 0;  // cells left in the block of K, tap of the channel
       for (int64_t p = ci * taps; p < (ci + channels) * taps; ++p, to += R, --left) {
         if (left == 0) {
           const int64_t p0 = p / block * block, width = std::min(block, depth - p0);
@@ -483,7 +483,7 @@ class Phases {
   const ConvTransposeArgs<T>& g_;
   const ConvGeometry& s_;
   int64_t group_out_;
-  int64_t grid_[max_spatial], ones_[max_spatial];  // the outputs of a phase; some of them lie outside of y
+  int64_t grid_[max_spatial], ones_[max_spatial];  // the outputs of a phase, some of them outside y
   int64_t parts_ = 1, phases_ = 1, planes_ = 0, weight_size_ = 0;
   const T* packed_ = nullptr;
   Part* part_;
@@ -496,8 +496,8 @@ void transpose_scattered(const ConvTransposeArgs<T>& g) {
   const int64_t in = product_of<Arch>(s.in, s.rank), out = product_of<Arch>(s.out, s.rank);
   const int64_t kernel = kernel_cells<Arch>(s);
   const int64_t group_in = s.in_channels / s.groups, group_out = s.out_channels / s.groups;
-  // A task owns some output channels of an image. It multiplies about 128 rows (one for each channel and
-  // kernel cell) by a piece of the input that fits into the second-level cache, and adds the products to the
+  // A task owns some output channels of an image. It multiplies about 128 rows (one per channel and kernel
+  // cell) by a piece of the input that fits into the second-level cache, and adds the products to the
   // channels' planes.
   const int64_t threads = threads_at_hand(), items = s.batch * s.groups;
   const int64_t shares = threads > 1 ? (2 * threads + items - 1) / items : 1;  // of an item, at least
@@ -509,7 +509,7 @@ void transpose_scattered(const ConvTransposeArgs<T>& g) {
                                std::max<int64_t>(in, 64));
   };
   const int64_t piece = piece_of(channels);
-  // Whole planes are gathered by vectors with masks, as adding to what was just stored would wait for it: for
+  // Whole planes are gathered by masked vectors, because adding to recently stored values would stall: for
   // any number of threads, because the sign of a zero may differ.
   const bool gathers =
       Arch::register_bytes > 16 && s.strides[s.rank - 1] == 1 && in > 0 && piece_of(most) >= in;

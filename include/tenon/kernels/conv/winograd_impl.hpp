@@ -1,10 +1,10 @@
 // Convolutions over blocks of channels by Winograd's F(m x m, r x r): bodies. Each of a tile's places
-// (winograd_tiles.hpp) is a product of tiles by channels and channels by output channels, which the tiles of
-// cell_tile.hpp compute as pointwise convolutions.
+// (winograd_tiles.hpp) is a product of tiles by channels and channels by output channels, computed by the
+// tiles of cell_tile.hpp as pointwise convolutions.
 //
-// A convolution of stride s is a sum of s^2 convolutions without one: that of each phase, the cells of x with
-// one rest modulo s in each axis, by the kernel's cells that see them. Phases are channels of an image, from
-// which the tiles then work.
+// A convolution of stride s is a sum of s^2 convolutions of stride 1, one for each phase (the cells of x with
+// equal remainders modulo s on each axis) and the kernel cells that see it. Phases are laid out as channels
+// of an image, on which the tiles then work.
 #pragma once
 
 #include <algorithm>
@@ -39,9 +39,9 @@ struct Plan {
   const BlockedConvArgs<T>& args;
   const ConvGeometry& g;
   const Form<T, Arch> form;
-  int64_t in_channels, blocks, vectors;  ///< of a group: input channels, and blocks of these and of outputs
+  int64_t in_channels, blocks, vectors;  ///< of a group: input channels, their blocks, and vectors of outputs
   int64_t tiles_across, tiles;           ///< of an image
-  int64_t all_tiles;                     ///< of all images, which share what is read of the weights
+  int64_t all_tiles;                     ///< of all images, which share the weights that are read
   int64_t band, bands, shares = 1;  ///< tiles of a task, tasks of a group, and parts of the output channels
 
   explicit Plan(const BlockedConvArgs<T>& a)
@@ -52,7 +52,7 @@ struct Plan {
     tiles = tiles_across * up(g.out[0], form.outputs);
     all_tiles = g.batch * tiles;
     // The transformed inputs of a band should stay in the second-level cache, but the weights are read once
-    // for each band.
+    // per band.
     constexpr int64_t most = most_cells<Arch>(2), bytes = 1 << 20;
     const int64_t places = form.places();
     const int64_t fitting = bytes / (places * blocks * L * static_cast<int64_t>(sizeof(T)));
@@ -114,7 +114,7 @@ struct Plan {
   /// The first output of tile t.
   int64_t row_of(int64_t t) const { return t % tiles / tiles_across * form.outputs; }
   int64_t column_of(int64_t t) const { return t % tiles_across * form.outputs; }
-  /// The end of tile t in a vector of y; `of_bias` is the vector among those of an image.
+  /// The output end of tile t in a vector of y; `of_bias` is the vector's index in an image.
   TileEnd<T> end_of(int64_t t, int64_t of_bias, int64_t of_y, T* space) const {
     const int64_t row = row_of(t), col = column_of(t), at = ((of_y * g.out[0] + row) * g.out[1] + col) * L;
     return {.rows = std::min(form.outputs, g.out[0] - row),
@@ -136,7 +136,7 @@ namespace tenon::TENON_ABI::kernels {
 
 namespace winograd_detail {
 
-/// The weights (Cout, Cin, kernel) of the phases' channels: (Cout, Cin, stride, stride, kernel of a phase).
+/// The weights (Cout, Cin, kernel) for the phases' channels: (Cout, Cin, stride, stride, kernel of a phase).
 template <class Arch, class T>
 void part_weights(const ConvGeometry& g, const T* w, T* to) {
   const int64_t stride = g.strides[0], kernel = phase_kernel(g);
@@ -154,7 +154,7 @@ void part_weights(const ConvGeometry& g, const T* w, T* to) {
 template <class Arch, class T>
 void winograd_pack_weights_impl(const ConvGeometry& g, int outputs, const ConvWeights<T>& w, T* packed) {
   using namespace winograd_detail;
-  // Input channels that are written together: lines of 36 places far apart share a cache's sets.
+  // Input channels that are written together: lines of 36 distant places share a cache's sets.
   constexpr int64_t L = lanes<T, Arch>, together = 4;
   const int64_t in = phase_channels(g), out = g.out_channels / g.groups, vectors = up(out, L);
   Scratch scratch;
@@ -191,8 +191,8 @@ void winograd_pack_weights_impl(const ConvGeometry& g, int outputs, const ConvWe
 
 namespace winograd_detail {
 
-/// A group after another from planes to planes. Its blocks stay in the second-level cache, while those of all
-/// groups would go through memory twice.
+/// Group by group from planes to planes. The blocks of one group stay in the second-level cache, whereas
+/// those of all groups would pass through memory twice.
 template <class Arch, class T>
 void run_planes(const BlockedConvArgs<T>& a) {
   const ConvGeometry& g = a.geometry;
@@ -235,8 +235,8 @@ void run_blocks(const BlockedConvArgs<T>& a) {
   });
 }
 
-/// Lays a row of cells of the phases out in blocks: channel (c, i, j) of a cell is the place (i, j) of the
-/// `stride` x `stride` cells of plane c that it stands for. Blocks are `block_step` apart.
+/// Lays out a row of cells of the phases in blocks: channel (c, i, j) of a cell is element (i, j) of its
+/// `stride` x `stride` cells in plane c. Blocks are `block_step` apart.
 template <int64_t stride, class Arch, class T>
 void lay_phases(const ConvGeometry& g, const T* x, int64_t row, int64_t cols, T* y, int64_t block_step) {
   constexpr int64_t L = lanes<T, Arch>;
@@ -262,7 +262,7 @@ void lay_phases(const ConvGeometry& g, const T* x, int64_t row, int64_t cols, T*
     }
 }
 
-/// From planes to blocks, of a convolution with a stride: an image after another.
+/// From planes to blocks for a convolution with a stride: image by image.
 template <class Arch, class T>
 void run_phases(const BlockedConvArgs<T>& a) {
   const ConvGeometry& g = a.geometry;

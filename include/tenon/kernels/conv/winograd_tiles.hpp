@@ -1,8 +1,8 @@
-// Winograd's F(m x m, r x r), innermost: what its forms of tiles are, and the transformations of one tile.
+// Winograd's F(m x m, r x r), innermost: the forms of tiles, and the transformations of one tile.
 //
 // A tile of m x m outputs of a kernel of r x r cells sees n x n inputs d, n = m + r - 1. With the weights g
 // it is A^T [(G g G^T) * (B^T d B)] A: n^2 products for each pair of channels instead of m^2 r^2, and n^2
-// weights in place of r^2 (Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks", 2016). The
+// weights instead of r^2 (Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks", 2016). The
 // matrices belong to n - 1 points and infinity.
 #pragma once
 
@@ -19,8 +19,8 @@ namespace tenon::TENON_ABI::kernels::winograd_detail {
 using simd::batch;
 using simd::lanes;
 
-/// The points 0, near, -near, far, -far and infinity: the common 1 and 2 round three times as much. The
-/// squares are exact, and the squares' product is 1.
+/// The points 0, near, -near, far, -far and infinity: the usual 1 and 2 have three times the rounding error.
+/// The squares are exact, and the product of the squares is 1.
 struct SixPoints {
   static constexpr int64_t side = 6;
   static constexpr double near = 0.70710678118654752440, near_2 = 0.5;
@@ -50,7 +50,7 @@ struct Tiles6 : SixPoints {
   using Points = SixPoints;
   static constexpr int64_t outputs = Outputs, kernel = side + 1 - outputs;
 
-  /// A^T m of one column: sums of the places times powers of their points, and infinity's in the last.
+  /// A^T m of one column: sums of the places times powers of their points, with infinity's place in the last.
   template <class B>
   static void transform_sums(const B (&m)[side], B (&y)[outputs]) {
     using T = typename B::value_type;
@@ -66,7 +66,7 @@ struct Tiles6 : SixPoints {
     }
   }
 
-  /// G g of one column: the kernel as a polynomial at the points, by a factor of each.
+  /// G g of one column: the kernel as a polynomial at the points, scaled by a factor per point.
   template <class D>
   static void transform_weights(const D (&g)[kernel], D (&u)[side]) {
     constexpr double by_near = 1 / (2 * near_2 * (near_2 - far_2)),
@@ -92,7 +92,7 @@ struct Tiles6 : SixPoints {
   }
 };
 
-/// F(2x2, 3x3), of the points 0, 1, -1 and infinity.
+/// F(2x2, 3x3), with the points 0, 1, -1 and infinity.
 struct Tiles4 {
   using Points = Tiles4;
   static constexpr int64_t outputs = 2, side = 4, kernel = 3;
@@ -137,8 +137,7 @@ struct Wide {
   }
 };
 
-/// G g G^T of the weights of `count` outputs side by side, a row for each place. The next place's row of u is
-/// `row` behind.
+/// G g G^T of the weights of `count` adjacent outputs, one row per place. Rows of u are `row` apart.
 template <class Tiles, class Arch, class T>
 void transform_weights(const T* g, int64_t count, T* u, int64_t row) {
   using W = Wide<Arch, T>;
@@ -160,7 +159,7 @@ void transform_weights(const T* g, int64_t count, T* u, int64_t row) {
   }
 }
 
-/// Transforms the inputs of the tile whose first output is (row, col): B^T d B, of which places are `step`
+/// Transforms the inputs of the tile whose first output is (row, col): B^T d B, whose places are `step`
 /// apart.
 template <class Points, class T, class Arch>
 void take_tile(const ConvGeometry& g, const T* x, int64_t row, int64_t col, T* to, int64_t step) {
@@ -194,7 +193,7 @@ void take_tile(const ConvGeometry& g, const T* x, int64_t row, int64_t col, T* t
   }
 }
 
-/// Where a tile's outputs of one vector go: rows x cols of them, with rows `row` elements apart.
+/// The destination of a tile's outputs for one vector: rows x cols of them, with rows `row` elements apart.
 template <class T>
 struct TileEnd {
   int64_t rows, cols, row;
@@ -203,10 +202,10 @@ struct TileEnd {
   const T* bias;  ///< or nullptr
   T lo, hi;
   Activation<T> activation;
-  T* space;  ///< outputs x outputs vectors, where they lie for the activation
+  T* space;  ///< outputs x outputs vectors, the scratch space of the activation
 };
 
-/// Transforms a tile's sums, of which places are `step` apart, and finishes its outputs.
+/// Transforms a tile's sums, whose places are `step` apart, and finishes its outputs.
 template <class Tiles, class T, class Arch>
 void give_tile(const T* sums, int64_t step, const TileEnd<T>& end) {
   using B = batch<T, Arch>;
@@ -237,7 +236,7 @@ void give_tile(const T* sums, int64_t step, const TileEnd<T>& end) {
   for (int64_t r = 0; r < end.rows; ++r) std::copy_n(y + r * row, row, end.y + r * end.row);
 }
 
-/// A form of tiles, and its transformations. Everything else is one code for all forms.
+/// A form of tiles, and its transformations. All other code is shared by all forms.
 template <class T, class Arch>
 struct Form {
   int64_t outputs, side;
@@ -255,7 +254,7 @@ constexpr Form<T, Arch> form_of_tiles() {
           &take_tile<typename Tiles::Points, T, Arch>, &give_tile<Tiles, T, Arch>};
 }
 
-/// The form for a kernel of so many cells on a side and tiles of so many outputs.
+/// The form for a kernel with `kernel` cells on a side and tiles with `outputs` outputs.
 template <class T, class Arch>
 Form<T, Arch> form_of(int64_t kernel, int64_t outputs) {
   if (kernel == 5) return form_of_tiles<Tiles6<2>, T, Arch>();

@@ -1,5 +1,5 @@
-// Loop nests over up to three operands that broadcast to one dense row-major result: the axes that all
-// operands walk alike are merged, so that most shapes end in one or two loops. Nothing here allocates.
+// Loop nests over up to three operands that broadcast to one dense row-major result: axes that all operands
+// walk alike are merged, so that most shapes end in one or two loops. Nothing here allocates.
 #pragma once
 
 #include <algorithm>
@@ -11,9 +11,9 @@
 
 namespace tenon::TENON_ABI::kernels {
 
-/// How N dense row-major operands walk along with a dense row-major result. `rank` is at least 1,
-/// `strides[k][d]` is operand k's step along axis d in elements, 0 if it is broadcast there. Of the arrays,
-/// `rank` elements have values: a plan is made in each call of an operator, however few its elements.
+/// How N dense row-major operands are walked along with a dense row-major result. `rank` is at least 1,
+/// `strides[k][d]` is operand k's step along axis d in elements, 0 if it is broadcast there. Only `rank`
+/// elements of the arrays are set: a plan is made in each call of an operator, however few its elements.
 template <int N>
 struct BroadcastPlan {
   int rank = 1;
@@ -25,7 +25,7 @@ struct BroadcastPlan {
   constexpr BroadcastPlan() {
     extents[0] = 1;
     for (auto& stride : strides) stride[0] = 0;
-    if (std::is_constant_evaluated()) {  // a constant has no element without a value
+    if (std::is_constant_evaluated()) {  // constants need all elements initialised
       for (int d = 1; d < max_rank; ++d) {
         extents[d] = 0;
         for (auto& stride : strides) stride[d] = 0;
@@ -33,7 +33,7 @@ struct BroadcastPlan {
     }
   }
 
-  /// n elements of operands and result side by side.
+  /// n elements of operands and result, all contiguous.
   static constexpr BroadcastPlan flat(int64_t n) {
     BroadcastPlan plan;
     plan.size = plan.extents[0] = n;
@@ -73,8 +73,8 @@ namespace detail {
 /// broadcast_plan for shapes that differ.
 template <int n>
 constexpr BroadcastPlan<n> stretched_plan(const int64_t* const (&shape)[n], const int (&ranks)[n]) {
-  // All returns give this plan, which then is the caller's: GCC copies one by an instruction that waits until
-  // memory has taken what was written past the caches.
+  // All returns yield this variable, which is constructed in place in the caller: GCC would copy it by an
+  // instruction that waits until memory has taken what was written past the caches.
   BroadcastPlan<n> plan;
   for (int k = 0; k < n; ++k)
     for (int d = 0; d < ranks[k]; ++d)
@@ -84,7 +84,7 @@ constexpr BroadcastPlan<n> stretched_plan(const int64_t* const (&shape)[n], cons
         return plan;
       }
 
-  // Built from the last axis to the first, and turned round at the end.
+  // Built from the last axis to the first, and reversed at the end.
   const int rank = *std::max_element(ranks, ranks + n);
   int merged = 0;
   int64_t step[n];
@@ -117,9 +117,9 @@ constexpr BroadcastPlan<n> stretched_plan(const int64_t* const (&shape)[n], cons
 }
 }  // namespace detail
 
-/// The plan for operands of these shapes, aligned at their last axes, whose extents are equal or 1 on each
-/// axis. The caller has checked the extents, that ranks are at most max_rank, and that the result's element
-/// count fits int64.
+/// The plan for operands of these shapes, aligned at their last axes, with extents that are equal or 1 on
+/// each axis. The caller has checked the extents, that ranks are at most max_rank, and that the result's
+/// element count fits int64.
 template <class Shape, class... Others>
 constexpr BroadcastPlan<1 + sizeof...(Others)> broadcast_plan(const Shape& shape, const Others&... others) {
   constexpr int n = 1 + sizeof...(Others);

@@ -1,4 +1,4 @@
-// Arrays of numbers to arrays of another type by the rules of base/convert.hpp, for the pairs of types that
+// Converts arrays of numbers to another type by the rules of base/convert.hpp, for the pairs of types that
 // models cast between.
 #pragma once
 
@@ -13,8 +13,8 @@ namespace tenon::TENON_ABI::kernels {
 template <class Arch>
 bool convert_impl(DType to, void* dst, DType from, const void* src, int64_t n);
 
-/// n elements of type `from` at src converted into n of type `to` at dst, which do not overlap; false, with
-/// nothing done, for types that have no loop here.
+/// Converts n elements of type `from` at src to type `to` at dst, without overlap; returns false, without
+/// effect, for types that have no loop here.
 inline bool convert_elements(DType to, void* dst, DType from, const void* src, int64_t n) {
   return simd::dispatch([=]<class Arch>(Arch) { return convert_impl<Arch>(to, dst, from, src, n); });
 }

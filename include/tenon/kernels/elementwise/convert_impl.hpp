@@ -1,5 +1,5 @@
-// Bodies of convert.hpp. Panels have a known length: the compiler makes vector code of the level from plain
-// loops.
+// Bodies of convert.hpp. Panels have a known length, so that the compiler vectorises plain loops for the
+// level.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +15,8 @@ namespace detail {
 
 using ConvertLoop = void (*)(const void* src, void* dst, int64_t n);
 
-/// x cut towards zero, and the least I for a number beyond I's range. No branch stands before the conversion,
-/// as the compiler makes no vector code of one.
+/// x truncated towards zero, and the least I for a number outside I's range. No branch precedes the
+/// conversion, because the compiler would not vectorise one.
 template <class I, class Arch>
 inline I cut(float x) {
   constexpr auto least = static_cast<float>(std::numeric_limits<I>::min());
@@ -71,7 +71,7 @@ void convert_half_loop(const void* src, void* dst, int64_t n) {
   else simd::narrow<Arch>(static_cast<const From*>(src), static_cast<To*>(dst), n);
 }
 
-/// The type whose bits stand for a T: wrapped results are made as unsigned ones.
+/// The type with the bits of T: wrapped results are computed as unsigned ones.
 template <class T>
 struct WrappedType {
   using type = T;
@@ -82,7 +82,7 @@ struct WrappedType<T> {
   using type = std::make_unsigned_t<T>;
 };
 
-/// Types that C++ computes with, and floats are converted from and to.
+/// Types that C++ computes with, and that convert from and to float.
 template <class T>
 inline constexpr bool has_convert_loop = std::is_arithmetic_v<T> && !std::is_same_v<T, float>;
 
@@ -106,7 +106,7 @@ ConvertLoop of_floats(DType to) {
   });
   return loop;
 }
-/// The same between integers of 32 and of 64 bits, and from them to bool.
+/// The same between integers of 32 and 64 bits, and from them to bool.
 template <class Arch>
 ConvertLoop of_integers(DType to, DType from) {
   ConvertLoop loop = nullptr;
@@ -137,7 +137,7 @@ bool convert_impl(DType to, void* dst, DType from, const void* src, int64_t n) {
   if (from == DType::float32) return run(of_floats<Arch>(to));
   if (bits_of(from) > 16) return run(of_integers<Arch>(to, from));
 
-  // What has 16 bits a float holds exactly.
+  // A float holds all numbers of 16 bits exactly.
   constexpr int64_t panel = 512;
   const ConvertLoop load = to_floats<Arch>(from), store = of_floats<Arch>(to);
   if (load == nullptr || store == nullptr) return false;

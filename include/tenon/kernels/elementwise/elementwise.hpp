@@ -62,8 +62,8 @@ void within_impl(const void* x, std::size_t element_size, uint64_t mask, uint64_
                  int64_t n);
 
 namespace detail {
-/// At most `grain`, or the part of n > grain elements that makes an even number of tasks of one size, each of
-/// whole lines of the cache: two threads then end together.
+/// At most `grain`, or the part of n > grain elements that yields an even number of equal tasks, each of
+/// whole cache lines: two threads then finish together.
 constexpr int64_t even_grain(int64_t n, int64_t grain) {
   if (n <= grain) return grain;
   const int64_t lines = (n + 2 * grain - 1) / (2 * grain) * 2 * 64;
@@ -94,7 +94,7 @@ void unary(UnaryOp op, const T* x, T* y, int64_t n, UnaryParams p = {}) {
   detail::run(simd::dispatch([=]<class Arch>(Arch) { return unary_loop<Arch, T>(op); }), p, x, y, n);
 }
 
-/// The loop of an op known to the compiler: a header-only build then instantiates that op alone.
+/// The loop of an op known at compile time: a header-only build then instantiates that op alone.
 template <UnaryOp op, class T>
 UnaryLoop<T> unary_loop_of() {
 #ifdef TENON_COMPILED
@@ -121,7 +121,7 @@ Activation<T> activation(UnaryParams p = {}) {
   return {unary_loop_of<op, T>().run, p};
 }
 
-/// unary with the op known to the compiler.
+/// unary with an op known at compile time.
 template <UnaryOp op, class T>
 void unary(const T* x, T* y, int64_t n, UnaryParams p = {}) {
   detail::run(unary_loop_of<op, T>(), p, x, y, n);
@@ -144,7 +144,7 @@ bool binary(BinaryOp op, const T* a, const T* b, T* c, const BroadcastPlan<2>& p
                      plan);
 }
 
-/// The same with the op known to the compiler.
+/// The same with an op known at compile time.
 template <BinaryOp op, class T>
 bool binary(const T* a, const T* b, T* c, const BroadcastPlan<2>& plan) {
 #ifdef TENON_COMPILED
@@ -163,7 +163,7 @@ void compare(CompareOp op, const T* a, const T* b, bool* c, const BroadcastPlan<
   });
 }
 
-/// The same with the op known to the compiler.
+/// The same with an op known at compile time.
 template <CompareOp op, class T>
 void compare(const T* a, const T* b, bool* c, const BroadcastPlan<2>& plan) {
 #ifdef TENON_COMPILED
@@ -182,7 +182,7 @@ inline void logic(LogicOp op, const bool* a, const bool* b, bool* c, const Broad
   });
 }
 
-/// c = condition ? a : b; the plan's operands stand in that order. element_size: 1, 2, 4, 8 or 16 bytes.
+/// c = condition ? a : b; the plan's operands are in that order. element_size: 1, 2, 4, 8 or 16 bytes.
 inline void where(const bool* condition, const void* a, const void* b, void* c, std::size_t element_size,
                   const BroadcastPlan<3>& plan) {
   parallel_for(plan.size, detail::cheap_grain, [&, condition, a, b, c](int64_t begin, int64_t end) {
@@ -191,8 +191,8 @@ inline void where(const bool* condition, const void* a, const void* b, void* c, 
   });
 }
 
-/// y[i] = low <= (x[i] & mask) <= high for the bits of T, i < n; low <= high. Such ranges tell kinds of
-/// floats.
+/// y[i] = low <= (x[i] & mask) <= high for the bits of T, i < n; low <= high. Such ranges distinguish kinds
+/// of floats.
 template <class T>
 void within(const T* x, bool* y, int64_t n, uint64_t mask, uint64_t low, uint64_t high) {
   parallel_for(n, detail::cheap_grain, [=](int64_t begin, int64_t end) {

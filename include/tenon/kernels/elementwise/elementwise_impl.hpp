@@ -82,7 +82,8 @@ void zip(const T* a, bool a_moves, const T* b, bool b_moves, R* c, int64_t n) {
   }
 }
 
-/// An integer of so many bytes, or for 16 the bytes themselves. Elements of any type go through it by memcpy.
+/// An integer of `bytes` bytes, or for 16 the bytes themselves. Elements of any type pass through it by
+/// memcpy.
 template <std::size_t bytes>
 struct ElementOf {
   struct type {
@@ -98,7 +99,7 @@ struct ElementOf<4> : std::type_identity<uint32_t> {};
 template <>
 struct ElementOf<8> : std::type_identity<uint64_t> {};
 
-// gather_blocks of an operand that innermost rows repeat: the loop over rows is that of the two last axes.
+// gather_blocks of an operand that is constant along innermost rows: the row loop covers the two last axes.
 template <class Arch, std::size_t size>
 void spread_blocks(BroadcastPlan<2> plan, int k, const void* x, void* to, int64_t at, int64_t count) {
   using Block = typename ElementOf<size>::type;
@@ -110,7 +111,7 @@ void spread_blocks(BroadcastPlan<2> plan, int k, const void* x, void* to, int64_
     const int64_t first = i % plan.inner();
     const Block* from = static_cast<const Block*>(x) + offsets[k] + first / row * step;
     Block* const out = static_cast<Block*>(to) + (i - at);
-    // A register that is longer than a row would be stored across lines of the cache more often.
+    // A register longer than a row would cross cache lines more often when stored.
     const auto fill = [&]<int64_t bytes>(std::integral_constant<int64_t, bytes>) {
       using Part [[gnu::vector_size(bytes)]] = Block;
       constexpr int64_t width = bytes / static_cast<int64_t>(size);
@@ -124,8 +125,8 @@ void spread_blocks(BroadcastPlan<2> plan, int k, const void* x, void* to, int64_
   });
 }
 
-// The elements of operand k for the results [at, at + count), gathered into `to`: blocks of bytes, of any
-// type. Behind the last is room for a register.
+// Gathers the elements of operand k for the results [at, at + count) into `to`: blocks of bytes, of any type.
+// After the last one there is room for a register.
 template <class Arch, std::size_t size>
 [[gnu::noinline]] void gather_blocks(const BroadcastPlan<2>& plan, int k, const void* x, void* to, int64_t at,
                                      int64_t count) {
@@ -147,7 +148,7 @@ const T* gather(const BroadcastPlan<2>& plan, int k, bool dense, const T* x, T* 
   return to;
 }
 
-// Calls run(at, a, b, count) for panels of the results, with the operands' elements side by side.
+// Calls run(at, a, b, count) for panels of the results, with the operands' elements contiguous.
 template <class Arch, class T, class F>
 void zip_panels(const T* a, const T* b, const BroadcastPlan<2>& plan, int64_t begin, int64_t end,
                 const F& run) {
@@ -161,7 +162,7 @@ void zip_panels(const T* a, const T* b, const BroadcastPlan<2>& plan, int64_t be
   }
 }
 
-// The same with narrow floats as floats.
+// The same with narrow floats converted to float.
 template <class Arch, class T, class F>
 void zip_narrow(const T* a, const T* b, const BroadcastPlan<2>& plan, int64_t begin, int64_t end,
                 const F& run) {
@@ -173,8 +174,8 @@ void zip_narrow(const T* a, const T* b, const BroadcastPlan<2>& plan, int64_t be
   });
 }
 
-// The operand that repeats short innermost rows over the axis before them, where the other one is dense; -1
-// if none does.
+// The operand that repeats short innermost rows over the axis before them while the other one is dense; -1 if
+// none does.
 inline int repeated_operand(const BroadcastPlan<2>& plan) {
   const int last = plan.rank - 1;
   if (last < 1 || plan.inner() >= 32 || plan.strides[0][last] != 1 || plan.strides[1][last] != 1) return -1;
@@ -183,8 +184,8 @@ inline int repeated_operand(const BroadcastPlan<2>& plan) {
   return -1;
 }
 
-// zip_broadcast of a plan with a repeated operand: its rows stand side by side in a panel, which serves all
-// of the axis before them.
+// zip_broadcast of a plan with a repeated operand: its rows are stored side by side in a panel, which serves
+// the whole axis before them.
 template <class Arch, class T, class R>
 void zip_repeated(void (*zip)(const T*, bool, const T*, bool, R*, int64_t), const T* a, const T* b, R* c,
                   int repeated, BroadcastPlan<2> plan, int64_t begin, int64_t end) {
@@ -207,9 +208,9 @@ void zip_repeated(void (*zip)(const T*, bool, const T*, bool, R*, int64_t), cons
   });
 }
 
-// Runs `zip` over a broadcast that has several loops. Long runs of an innermost row with steps of 0 and 1
-// (not both 0) go to `zip` whole; else operands are gathered into panels first. `zip` is a pointer, so that
-// the walk over the plan is compiled once for a type and not for every operation.
+// Runs `zip` over a broadcast with several loops. Long runs of an innermost row with steps of 0 and 1 (not
+// both 0) are passed to `zip` whole; otherwise operands are gathered into panels first. `zip` is a pointer,
+// so that the walk over the plan is compiled once per type and not for every operation.
 template <class Arch, class T, class R>
 [[gnu::noinline]] void zip_rows(void (*zip)(const T*, bool, const T*, bool, R*, int64_t), const T* a,
                                 const T* b, R* c, const BroadcastPlan<2>& plan, bool unit, int64_t begin,
@@ -239,7 +240,7 @@ void zip_broadcast(void (*zip)(const T*, bool, const T*, bool, R*, int64_t), con
   else zip_rows<Arch>(zip, a, b, c, plan, unit, begin, end);
 }
 
-// c[i] = F{}(a[i], b[i], defined): for functions so costly that the loop around them does not matter.
+// c[i] = F{}(a[i], b[i], defined): for functions so costly that the loop overhead does not matter.
 template <class Arch, class F, class T>
 void zip_each(const T* a, const T* b, T* c, int64_t n, bool& defined) {
   for (int64_t i = 0; i < n; ++i) c[i] = static_cast<T>(F{}(a[i], b[i], defined));
@@ -257,7 +258,7 @@ const unsigned_of<T>* as_unsigned(const T* p) {
 template <class T, class Row>
 using body_of = std::conditional_t<std::is_integral_v<T>, typename Row::integer, typename Row::real>;
 
-/// The loops of all functions, in their order.
+/// The loops of all functions, in the order of their ops.
 template <class Op, class Make>
 constexpr auto table_of(Make make) {
   return [&]<std::size_t... i>(std::index_sequence<i...>) {
@@ -442,8 +443,7 @@ typename ElementOf<bytes>::type load_block(const char* p, int64_t i) {
   return block;
 }
 
-// One run of elements. Panels of known length that are no operand are what the compiler
-// makes vector code of: c may be a or b.
+// One run of elements. The compiler vectorises panels of known length that alias no operand: c may be a or b.
 template <class Arch, std::size_t size, bool a_moves, bool b_moves>
 void where_run(const bool* choose, const char* a, const char* b, char* c, int64_t n) {
   constexpr int64_t panel = 64;
@@ -454,7 +454,7 @@ void where_run(const bool* choose, const char* a, const char* b, char* c, int64_
       if constexpr (size > 8) {
         chosen[i] = choose[at + i] ? x : y;
       } else {
-        // A choice would become a branch around the loads.
+        // A conditional would become a branch around the loads.
         const auto mask = static_cast<decltype(x)>(-static_cast<int64_t>(choose[at + i]));
         chosen[i] = static_cast<decltype(x)>(y ^ ((x ^ y) & mask));
       }

@@ -10,7 +10,7 @@
 
 namespace tenon::TENON_ABI::kernels::detail {
 
-/// Stands for a body that a function does not have for a type of elements.
+/// Marks that a function has no body for a type of elements.
 struct None {};
 
 /// A function: elements that a task takes, its body for batches, its body for integers.
@@ -43,7 +43,7 @@ inline constexpr bool wraps = false;
 template <class F>
 inline constexpr bool wraps<Wrapping<F>> = true;
 
-/// The bits of an integer, so that arithmetic of any width wraps; the compiler narrows it again.
+/// The bits of an integer, so that arithmetic of any width wraps; the compiler narrows it back.
 constexpr uint64_t wide(auto x) { return static_cast<uint64_t>(x); }
 
 /// UnaryParams and the constants of functions as batches.

@@ -1,4 +1,4 @@
-// Arrays of float to and from arrays of the 16-bit floats, with the instructions that processors have for it.
+// Converts arrays of float to and from the 16-bit floats, using the processor's instructions for it.
 #pragma once
 
 #include <cstdint>

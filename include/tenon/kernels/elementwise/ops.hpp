@@ -1,4 +1,4 @@
-// The functions of elements by name: enumerators, parameters, and the power, which any two types have.
+// The functions of elements by name: enumerators, parameters, and the power, which works for any two types.
 #pragma once
 
 #include <cmath>
@@ -11,7 +11,7 @@
 namespace tenon::TENON_ABI::kernels {
 
 /// y = f(x). `a` and `b` stand for UnaryParams::alpha and beta. Each function has a row in functions.hpp; its
-/// place among the others means nothing.
+/// position among the others is irrelevant.
 enum class UnaryOp : uint8_t {
   // floating point and integers (`negate`, `absolute`, `square` wrap)
   absolute,
@@ -58,7 +58,7 @@ enum class UnaryOp : uint8_t {
   tan,
   tanh,
   thresholded_relu,  // x > a ? x : 0
-  op_count           // stays the last
+  op_count           // must stay last
 };
 
 struct UnaryParams {
@@ -84,7 +84,7 @@ enum class BinaryOp : uint8_t {
   bitwise_xor,
   shift_left,   // unsigned; shifts of the width or more give 0
   shift_right,  // unsigned; shifts of the width or more give 0
-  op_count      // stays the last
+  op_count      // must stay last
 };
 
 enum class CompareOp : uint8_t { equal, less, less_equal, greater, greater_equal };

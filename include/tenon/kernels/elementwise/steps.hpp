@@ -9,7 +9,7 @@
 
 namespace tenon::TENON_ABI::kernels {
 
-/// One step of a chain, which makes v of v: a function of one number, or of v and an operand.
+/// One step of a chain, which replaces v: a function of one number, or of v and an operand.
 struct ChainStep {
   enum class Function : uint8_t { absolute, negate, relu, sqrt, clip, add, sub, mul, div, min, max };
 
@@ -23,8 +23,8 @@ struct ChainStep {
 template <class Arch>
 void run_chain_impl(std::span<const ChainStep> steps, const float* x, float* y, int64_t n);
 
-/// y = the steps' result from x, bit for bit what `unary` and `binary` give one after the other. y may be x
-/// or an operand. Serial.
+/// y = the steps' result for x, bit for bit what `unary` and `binary` yield in sequence. y may be x or an
+/// operand. Serial.
 inline void run_chain(std::span<const ChainStep> steps, const float* x, float* y, int64_t n) {
   simd::dispatch([=]<class Arch>(Arch) { run_chain_impl<Arch>(steps, x, y, n); });
 }

@@ -12,9 +12,9 @@ namespace detail {
 
 /// The chain for R vectors from element i on, the last one of `lanes` elements.
 ///
-/// A step costs a jump, which processors foresee as all vectors take the same ones, and its operand. With
-/// R = 8 that is little beside the vectors' arithmetic, and 8 vectors with the constants of a step fit into
-/// 16 registers.
+/// A step costs a jump, which processors predict because all vectors take the same ones, and its operand.
+/// With R = 8 that is little compared to the vectors' arithmetic, and 8 vectors and the constants of a step
+/// fit into 16 registers.
 template <class Arch, int R>
 void run_chain_at(std::span<const ChainStep> steps, const float* x, float* y, int64_t i, int64_t lanes) {
   using V = simd::batch<float, Arch>;

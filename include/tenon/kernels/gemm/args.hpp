@@ -1,8 +1,8 @@
 // Matrix products: arguments. Entries: gemm.hpp.
 //
-// Operands are addressed by two strides each, so that a transpose is only a swap of strides. Extents of zero
-// are right: with k = 0 the product is a matrix of zeros, to which the addend and biases still come. Nothing
-// is allocated but scratch that a thread keeps; K is summed in an order that depends on the extents alone,
+// Operands are addressed by two strides each, so a transpose is merely a swap of strides. Extents of zero are
+// valid: with k = 0 the product is a matrix of zeros, to which the addend and biases are still added. Nothing
+// is allocated except scratch that a thread keeps; K is summed in an order that depends on the extents alone,
 // never on threads.
 #pragma once
 
@@ -33,7 +33,7 @@ inline constexpr T no_upper_bound =
     std::numeric_limits<T>::has_infinity ? std::numeric_limits<T>::infinity() : std::numeric_limits<T>::max();
 
 /// C = clamp(alpha A B + beta D + row_bias + col_bias, lo, hi). T: float, double; int32, uint32, int64,
-/// uint64 wrap. NaN and infinities go through; operands whose factor is zero are not read. C must not overlap
+/// uint64 wrap. NaN and infinities propagate; operands whose factor is zero are not read. C must not overlap
 /// A, B or the biases.
 template <class T>
 struct GemmArgs {
@@ -55,7 +55,7 @@ struct GemmArgs {
   const T* packed_a = nullptr;  ///< what pack_a wrote; `a` is then not read
   const T* packed_b = nullptr;  ///< what pack_b wrote; `b` is then not read
   GemmBatch batch;
-  int parts = 0;  ///< 1: all numbers of A and B are those of a bfloat16; 2: of a float16; 0: any
+  int parts = 0;  ///< 1: all numbers of A and B fit a bfloat16; 2: a float16; 0: any
 };
 
 /// A matrix of 8-bit integers with zero points.
@@ -67,7 +67,7 @@ struct QuantMatrix {
   int64_t zero_step = 0;       ///< 0: one zero point; 1: one for each row of A, column of B
 };
 
-/// Floats of 32-bit sums: clamp(sum * scale + bias + d, lo, hi).
+/// Dequantises 32-bit sums: clamp(sum * scale + bias + d, lo, hi).
 struct SumScaling {
   const float* scale = nullptr;  ///< (N)
   const float* bias = nullptr;   ///< (N) or nullptr
@@ -87,8 +87,7 @@ struct QuantGemmArgs {
   const int32_t* col_bias = nullptr;  ///< (N) or nullptr, added to the columns
   const int32_t* packed_b = nullptr;  ///< what quant_pack_b wrote, zero points included; `b` is then not read
   GemmBatch batch;
-  const SumScaling* floats =
-      nullptr;  ///< C then holds floats made of the sums; all items of a batch share it
+  const SumScaling* floats = nullptr;  ///< C then holds the dequantised sums; all items of a batch share it
 };
 
 }  // namespace tenon::TENON_ABI::kernels

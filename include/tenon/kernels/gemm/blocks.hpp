@@ -19,11 +19,11 @@
 
 namespace tenon::TENON_ABI::kernels::gemm_detail {
 
-/// One product. Each operand is packed beforehand, or by a function when a block needs it. pack_a(i, rows, p,
+/// One product. Each operand is packed in advance, or by a function when a block needs it. pack_a(i, rows, p,
 /// depth, to) writes the panel of A that begins at row i, cells p to p + depth of K. pack_b does the same for
-/// B, and may overwrite up to a vector past the panel. If pack_b has rows(), that is B's first cell where its
+/// B, and may overwrite up to a vector past the panel. If pack_b has rows(), it returns B's first cell if B's
 /// rows are dense, plain_b_row apart, else nullptr. An operand whose cells have unit column stride can also
-/// be read unpacked; an A only where compute_narrow has no part.
+/// be read unpacked, but A only if it has no part in compute_narrow.
 template <class Ops, class PackA, class PackB>
 struct Product {
   using Cell = typename Ops::Cell;
@@ -44,9 +44,9 @@ struct Product {
   ExcessLists excess{};                    // of packed_b, where may_exceed<Ops>
 };
 
-/// Whether a packed B streams by for so few rows: panel after panel and block after block, as it lies, so
-/// that the hardware fetches it from memory. Tiles of one or two rows fetch too late for that, and so few of
-/// other rows' would leave lines out, which is worse than to fetch none.
+/// Whether a packed B streams past so few rows: panel after panel and block after block, in memory order, so
+/// that the hardware prefetches it. Tiles of one or two rows would prefetch too late for that, and so few
+/// tiles of more rows would skip lines, which is worse than no prefetch.
 template <class Ops, class Arch>
 constexpr bool streams(int64_t rows) {
   using S = Tile<Ops, Arch>;
@@ -55,11 +55,11 @@ constexpr bool streams(int64_t rows) {
 }
 
 /// Adds one block of K to rows [i0, i1), columns [j0, j1) of C. `a` and `b` are the block's first cells,
-/// packed unless `plain_a` and `plain_b` say otherwise. `next` is where the first cells of the next block of
-/// B lie, or nullptr. While tiles multiply a panel of B, they fetch what comes next into the second-level
-/// cache, a strand each: from there tiles and packing read it in time, from memory not. That is the next
-/// panel of the block, or the first one of the next block. Where B is packed as it goes, it is the panel of
-/// the next block in the same place.
+/// packed unless `plain_a` and `plain_b` say otherwise. `next` is the first cell of the next block of B, or
+/// nullptr. While tiles multiply a panel of B, each prefetches a strand of what comes next into the
+/// second-level cache, from which (unlike memory) tiles and packing read it in time. That is the next panel
+/// of the block, or the first one of the next block. If B is packed on the fly, it is the panel of the next
+/// block in the same place.
 template <class Ops, class Arch, class P>
 void compute_rows(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1, int64_t p0, int64_t depth,
                   const typename Ops::Cell* a, bool plain_a, const typename Ops::Cell* b, bool plain_b,
@@ -83,20 +83,21 @@ void compute_rows(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1, in
   end.lo = f.lo;
   end.hi = f.hi;
   end.far = q.m * q.n * static_cast<int64_t>(sizeof(Out)) > 1 << 20;
-  const int64_t a_pitch = plain_a ? q.plain_a_row : depth;  // cells from panel to panel, by a panel's rows
+  const int64_t a_pitch = plain_a ? q.plain_a_row : depth;  // cells per row from panel to panel
   TileOperands<Cell> operands{};
   operands.a_row = plain_a ? q.plain_a_row : 1;
   operands.a_step = plain_a ? 1 : S::rows;
   operands.b_step = plain_b ? q.plain_b_row : S::cols;
   operands.b_panel = plain_b ? S::cols : S::cols * depth;
-  // A strand of the next packed panel goes along it, some cells a step; one of unpacked cells is a line wide.
+  // A strand of the next packed panel runs along it, some cells per step; one of unpacked cells is a line
+  // wide.
   constexpr int64_t line = 64 / sizeof(Cell);
   const bool packed = q.packed_b != nullptr;
   const int64_t panels = (i1 - i0 + S::rows - 1) / S::rows, part = (S::cols + panels - 1) / panels;
   const int64_t strand = packed ? part * depth : line, step = packed ? part : q.plain_b_row,
                 strands = packed ? (S::cols + part - 1) / part : S::cols / line + 1;
   const bool streaming = packed && streams<Ops, Arch>(i1 - i0);
-  // Two panels at once are two streams, and slower where memory is waited for.
+  // Two panels at once are two streams, which are slower when memory is the bottleneck.
   const bool near = !packed || q.n * q.depth * static_cast<int64_t>(sizeof(Cell)) <= 1 << 23;
   const int64_t joined = joins_panels<Ops, Arch> && i1 - i0 <= 2 && near ? 2 * S::cols : S::cols;
   constexpr bool exceeds = may_exceed<Ops>;
@@ -169,9 +170,10 @@ void compute_rows(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1, in
   }
 }
 
-/// compute_rows, of some rows of A at a time. Where C does not stay in the second-level cache, rows are so
-/// few that the columns of each come one soon after the other, which the hardware notices and fetches. Where
-/// a panel of B does not stay in the first one, the rows do. Last rows that join panels are on their own.
+/// compute_rows on a few rows of A at a time. If C does not fit into the second-level cache, rows are few
+/// enough that the columns of each follow in quick succession, which the hardware detects and prefetches. If
+/// a panel of B does not stay in the first-level cache, the rows do. Trailing rows that join panels are
+/// processed separately.
 template <class Ops, class Arch, class P>
 void compute_block(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1, int64_t p0, int64_t depth,
                    const typename Ops::Cell* a, bool plain_a, const typename Ops::Cell* b, bool plain_b,
@@ -188,7 +190,7 @@ void compute_block(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1, i
   if constexpr (joins_panels<Ops, Arch>) {
     few = (i1 - i0) % S::rows;
     if (few > 2) few = !plain_a ? 0 : few == 3 ? 3 : few % 2;
-    // A B that comes from memory is to be fetched all the time, by all rows.
+    // A B that comes from memory must be prefetched continuously, by all rows.
     if (q.packed_b != nullptr && q.n * q.depth * cell_bytes > 1 << 20 && i1 - i0 > 2 &&
         i1 - i0 <= 2 * S::rows)
       few = 0;
@@ -196,15 +198,15 @@ void compute_block(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1, i
   int64_t rows = 0;
   for (int64_t i = i0; i < i1; i += rows) {
     rows = i < i1 - few ? std::min(some, i1 - few - i) : std::min<int64_t>(i1 - i, 2);
-    // The first rows fetch the next block: the last ones can be too few tiles for it.
+    // The first rows prefetch the next block: the last ones may have too few tiles for it.
     compute_rows<Ops, Arch>(q, i, i + rows, j0, j1, p0, depth, a + (i - i0) * a_row, plain_a, b, plain_b,
                             i == i0 ? next : nullptr);
   }
 }
 
 /// C of rows [i0, i1), columns [j0, j1), which begin at whole panels. Blocks are sized for a second-level
-/// cache of 1 MB: a block of B is read once for each panel of A, and all of A's chunk once for each block of
-/// B. A chunk is as large as that cache where B is packed, and larger where B would be packed once for each.
+/// cache of 1 MB: a block of B is read once per panel of A, and A's whole chunk once per block of B. A chunk
+/// is as large as that cache if B is packed in advance, and larger if B would be packed for each chunk.
 template <class Ops, class Arch, class P>
 void compute_range(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1) {
   using Cell = typename Ops::Cell;
@@ -218,7 +220,7 @@ void compute_range(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1) {
   const int64_t chunk_cells = (q.packed_b != nullptr ? int64_t{1} << 20 : int64_t{4} << 20) / cell_bytes;
   const int64_t padded_m = (q.m + S::rows - 1) / S::rows * S::rows;
   const int64_t padded_n = (q.n + S::cols - 1) / S::cols * S::cols;
-  // Packing A pays when it is read for more than 16 panels of B.
+  // Packing A pays if it is read for more than 16 panels of B.
   const bool plain_a = q.plain_a != nullptr && j1 - j0 <= 16 * S::cols,
              packs_a = q.packed_a == nullptr && !plain_a;
   const int64_t k_chunk = packs_a ? std::min(q.depth, 16 * block) : q.depth;
@@ -253,7 +255,7 @@ void compute_range(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1) {
           const Cell* a = packs_a   ? a_space + packed_size(i_end - i, S::rows, p - k0)
                           : plain_a ? q.plain_a + i * q.plain_a_row + p
                                     : q.packed_a + p * padded_m + i * depth;
-          // The block of B that comes next. Behind these columns it is that of the thread's next task.
+          // The block of B that comes next. After these columns it belongs to the thread's next task.
           const int64_t next_p = p + depth < k_end ? p + depth : k0, next_j = p + depth < k_end ? j : j_end;
           if (q.packed_b != nullptr) {
             const auto packed = [&](int64_t at, int64_t column) {
@@ -293,19 +295,20 @@ void compute_range(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1) {
   }
 }
 
-/// How C is cut into tasks: rows and columns of each, whole panels.
+/// How C is cut into tasks: rows and columns per task, in whole panels.
 struct Cut {
   int64_t rows, cols;
   int64_t down, across;
   double cost;
 };
 
-/// The grain of a loop over `count` rows or columns that takes `size` multiply-adds in all: equal shares for
-/// the threads, or one call where that is all they are worth. A multiple of `step` past `least`.
+/// The grain of a loop over `count` rows or columns that takes `size` multiply-adds in total: equal shares
+/// for the threads, or a single call if that is all they are worth. A multiple of `step` above `least`.
 template <class Arch>
 int64_t share_of(int64_t count, int64_t size, int64_t least, int64_t step) {
   const int64_t threads = threads_at_hand();
-  // 65536 multiply-adds of numbers that are read once take two microseconds, some times what a share costs.
+  // 65536 multiply-adds of numbers that are read once take two microseconds, several times the overhead of a
+  // share.
   int64_t parts = std::min({size >> 16, count / least, 4 * threads});
   if (threads == 1 || parts <= 1) return count;
   if (parts > threads) parts -= parts % threads;
@@ -313,7 +316,7 @@ int64_t share_of(int64_t count, int64_t size, int64_t least, int64_t step) {
 }
 
 /// Calls f(item, begin, end) for parts of the `count` rows or columns of each of `items` products of `size`
-/// multiply-adds, at once where that pays. Products are cut, as share_of says, only where they are few.
+/// multiply-adds, in parallel if that pays. Only if there are few products are they cut, as in share_of.
 template <class Arch, class F>
 void for_shares(int64_t items, int64_t count, int64_t size, int64_t least, int64_t step, const F& f) {
   const int64_t threads = threads_at_hand();
@@ -328,8 +331,8 @@ void for_shares(int64_t items, int64_t count, int64_t size, int64_t least, int64
   });
 }
 
-/// Cuts each of `items` products so that `threads` are done soonest, with about `tasks` tasks of a product at
-/// most. A task packs its rows of A and its columns of B, unless that operand is packed already.
+/// Cuts each of `items` products so that `threads` finish soonest, into at most about `tasks` tasks per
+/// product. A task packs its rows of A and its columns of B, unless that operand is packed already.
 template <class Arch>
 Cut cut_for(int64_t m, int64_t n, int64_t panel_rows, int64_t panel_cols, bool packs_a, bool packs_b,
             int64_t items, int64_t tasks, int64_t threads) {
@@ -349,8 +352,8 @@ Cut cut_for(int64_t m, int64_t n, int64_t panel_rows, int64_t panel_cols, bool p
                          static_cast<double>(items);
       const double largest = static_cast<double>(most_rows) * static_cast<double>(most_cols) +
                              a_cost * static_cast<double>(rows) + b_cost * static_cast<double>(cols);
-      // Threads that are equally fast take rounds of tasks. Last columns that are few need no round of their
-      // own, but cost half a panel. At worst the last task begins when the threads have done equal shares of
+      // Threads of equal speed run rounds of tasks. A few trailing columns need no round of their own, but
+      // cost half a panel. In the worst case the last task begins when the threads have done equal shares of
       // the other work.
       const bool few = n % most_cols > 0 && n % most_cols < most_cols / 4;
       const int64_t full =
@@ -369,27 +372,27 @@ Cut cut_for(int64_t m, int64_t n, int64_t panel_rows, int64_t panel_cols, bool p
   return best;
 }
 
-/// How many copies of B, of `cells` each and `most` in all, are worth packing for one product of `m` rows.
-/// Threads that pack a part each and read all parts move B from cache to cache, when they write and when they
-/// read it. That takes longer than to pack it again where the caches are far from each other.
+/// How many copies of B, of `cells` each and `most` in total, are worth packing for one product of `m` rows.
+/// Threads that each pack a part and read all parts move B between caches, both when writing and when reading
+/// it. That takes longer than packing it again if the caches are far from each other.
 template <class Arch>
 int64_t b_copies(int64_t m, int64_t cells, int64_t most) {
   const int64_t threads = threads_at_hand();
   return m >= 256 * (threads - 1) && cells <= most / threads ? threads : 1;
 }
 
-/// Runs `items` products, all of the extents of `shape`, which is the first; product(i) makes the i-th.
+/// Runs `items` products with the extents of `shape`, which is the first; product(i) creates the i-th.
 template <class Ops, class Arch, class P, class MakeProduct>
 void run_products(const P& shape, int64_t items, const MakeProduct& product) {
   using S = Tile<Ops, Arch>;
   using Cell = typename Ops::Cell;
-  // A task should take longer than handing it to a thread, about a microsecond. These many multiply-adds take
+  // A task should take longer than handing it to a thread, about a microsecond. This many multiply-adds take
   // two or three, and tile registers do more of them.
   constexpr double task_size = requires { typename Ops::Unit; } ? 1 << 20 : Ops::per_cell << 18;
   const int64_t threads = threads_at_hand();
   int64_t tasks = 1;
   if (threads > 1) {
-    // With few rows the time is that of reading B.
+    // With few rows the time is spent reading B.
     const double size = static_cast<double>(std::max<int64_t>(shape.m, 8)) * static_cast<double>(shape.n) *
                         static_cast<double>(shape.depth) * Ops::per_cell * static_cast<double>(items);
     tasks = static_cast<int64_t>(std::min(size / task_size, 4.0 * static_cast<double>(threads)));
@@ -404,8 +407,8 @@ void run_products(const P& shape, int64_t items, const MakeProduct& product) {
   const bool packs_a = shape.packed_a == nullptr && shape.plain_a == nullptr,
              packs_b = shape.packed_b == nullptr && shape.plain_b == nullptr;
   Cut cut = cut_for<Arch>(shape.m, shape.n, S::rows, S::cols, packs_a, packs_b, items, each, threads);
-  // When C has few columns, several tasks share them and would each pack the same B. So all threads pack B
-  // first, all of it or each a part.
+  // If C has few columns, several tasks share them and would each pack the same B. Therefore all threads pack
+  // B first, each all of it or a part.
   const int64_t col_panels = (shape.n + S::cols - 1) / S::cols;
   const int64_t b_cells = packed_size(shape.n, S::cols, shape.depth);
   constexpr int64_t most_cells = (int64_t{4} << 20) / static_cast<int64_t>(sizeof(Cell));
@@ -450,7 +453,7 @@ void run_products(const P& shape, int64_t items, const MakeProduct& product) {
   });
 }
 
-/// The offset of item `index` of a batch whose strides are `strides` (nullptr: all items share the operand).
+/// The offset of item `index` of a batch with strides `strides` (nullptr: all items share the operand).
 template <class Arch>
 int64_t batch_offset(const GemmBatch& batch, const int64_t* strides, int64_t index) {
   int64_t offset = 0;

@@ -1,9 +1,9 @@
-// Products of 8-bit integers where there is no dot_bytes: signed numbers of two neighbours that, with the
-// unsigned ones, may leave 16 bits.
+// Products of 8-bit integers without dot_bytes: pairs of neighbouring signed numbers whose products with
+// unsigned numbers may overflow 16 bits.
 //
-// Quad's fast products need s0 u0 + s1 u1 to fit into 16 bits for any bytes u. Of weights, few neighbours are
-// both so great. Packed, they lack their excess, which lies behind the panels in cells of its own. A tile's
-// sums add these last, after the other operand's cells of the same places in K.
+// Quad's fast products need s0 u0 + s1 u1 to fit into 16 bits for any bytes u. Few neighbouring weights are
+// both that large. Packing subtracts their excess, which is stored after the panels in separate cells. A
+// tile's sums add it last, multiplied by the other operand's cells of the same places in K.
 #pragma once
 
 #include <algorithm>
@@ -17,8 +17,8 @@ namespace tenon::TENON_ABI::kernels::gemm_detail {
 template <class Ops>
 inline constexpr bool may_exceed = false;
 
-/// What neighbours have in excess: without it in either of them, s0 u0 + s1 u1 fits into 16 bits for any
-/// bytes u. Where signs differ, each product alone is the worst.
+/// The excess of two neighbours: once it is subtracted from either, s0 u0 + s1 u1 fits into 16 bits for any
+/// bytes u. With different signs, each product alone is the worst case.
 constexpr int32_t excess_of(int32_t s0, int32_t s1) {
   const int32_t sum = s0 + s1;
   return sum > 128 ? sum - 128 : sum < -128 ? sum + 128 : 0;
@@ -45,7 +45,7 @@ int64_t count_excess(const Word* cells, int64_t count) {
   return places;
 }
 
-/// Takes the excess of a cell of signed bytes out of it: that of each two neighbours out of the first.
+/// Subtracts and returns the excess of a cell of signed bytes: for each two neighbours, from the first.
 inline int32_t take_excess(int32_t& cell) {
   uint32_t rest = static_cast<uint32_t>(cell), excess = 0;
   for (int at = 0; at < 32; at += 16) {
@@ -58,14 +58,14 @@ inline int32_t take_excess(int32_t& cell) {
   return static_cast<int32_t>(excess);
 }
 
-/// Cells of excess, in lists. In memory, where each list begins and the last one ends; each cell's place
-/// among those of its list; the cells, `width` at each place. Without lists there is no excess. They are made
-/// in three steps: all lists are counted, counts are summed up, the excess is taken.
+/// Cells of excess, in lists. In memory: where each list begins and the last one ends; each cell's place
+/// within its list; the cells, `width` at each place. Without lists there is no excess. They are built in
+/// three steps: all lists are counted, counts are summed up, the excess is taken.
 struct ExcessLists {
   int32_t* begin = nullptr;
   int64_t lists = 0;
 
-  /// The extent in int32_t.
+  /// The size in int32_t.
   static constexpr int64_t size(int64_t lists, int64_t places, int64_t width) {
     return lists + 1 + places * (1 + width);
   }
@@ -92,9 +92,9 @@ struct ExcessLists {
   }
 };
 
-/// Places with excess, of `lists` of `depth` places, up to which products are faster than those of Pairs:
-/// these take a third more, a place with excess two and a half times as long as others, and each list some
-/// places' time.
+/// Number of places with excess, of `lists` of `depth` places, up to which products are faster than those of
+/// Pairs, which take a third longer. A place with excess takes two and a half times as long as others, and
+/// each list as long as some places.
 constexpr int64_t most_excesses(int64_t lists, int64_t depth) {
   return lists * std::max<int64_t>(depth / 6 - 1, 0);
 }
@@ -113,7 +113,7 @@ struct Excess {
     places = from.places() + at;
     cells = from.cells() + at * width;
   }
-  /// Copies the other operand's cells of these places beside each other.
+  /// Copies the other operand's cells of these places side by side.
   template <int width>
   void gather(const int32_t* from, int32_t* to) const {
     for (int64_t i = 0; i < count; ++i)

@@ -1,9 +1,9 @@
-// Products of 8-bit integers: few rows of A with a B that is read once and where it lies, row by row. Packing
-// B would take longer than the product.
+// Products of 8-bit integers: few rows of A times a B that is read once and in place, row by row. Packing B
+// would take longer than the product.
 //
-// Cells of four rows of B meet in registers. With dot_bytes they are Quad's, and a row of ones among those of
-// A finds the sums of B's columns; without, each cell is two Pairs of bytes of the unsigned range, whose
-// partners are A's numbers less their zero points. See bytes.hpp.
+// Cells of four rows of B are combined in registers. With dot_bytes they are Quad's, and a row of ones among
+// those of A computes the sums of B's columns; without, each cell is two Pairs of bytes in the unsigned
+// range, whose partners are A's numbers minus their zero points. See bytes.hpp.
 #pragma once
 
 #include <algorithm>
@@ -17,9 +17,9 @@
 namespace tenon::TENON_ABI::kernels::gemm_detail {
 
 inline constexpr int64_t few_byte_rows = 4;
-inline constexpr int64_t few_rows_columns = 512;  // of a task, whose sums stay in the first-level cache
+inline constexpr int64_t few_rows_columns = 512;  // per task, so that its sums stay in the first-level cache
 
-/// Whether few_rows_product serves a product: B is in rows, not packed, and read for few rows.
+/// Whether few_rows_product supports a product: B is in rows, not packed, and read for few rows.
 template <class Arch>
 bool has_few_byte_rows(const QuantGemmArgs& g) {
   const int64_t items = batch_items<Arch>(g.batch);
@@ -29,8 +29,8 @@ bool has_few_byte_rows(const QuantGemmArgs& g) {
          g.m * (one_b ? items : 1) <= (simd::has_dot_bytes<Arch>() ? few_byte_rows : few_byte_rows / 2);
 }
 
-/// Adds the products of `rows` rows of A, `cell_row` cells apart, and columns [0, count) of B to the sums, of
-/// few_rows_columns for each row.
+/// Adds the products of `rows` rows of A, `cell_row` cells apart, and columns [0, count) of B to the sums,
+/// few_rows_columns per row.
 template <bool dots, class Arch>
 void add_few_rows(const uint8_t* b, int64_t b_row, int64_t k, int64_t count, bool flips, const int32_t* cells,
                   int64_t cell_row, int64_t rows, int32_t* sums) {

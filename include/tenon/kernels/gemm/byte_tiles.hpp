@@ -1,9 +1,9 @@
 // Products of 8-bit integers by tile registers (simd/tiles.hpp): the packing of A, and the blocks of a
 // product.
 //
-// Four registers hold the sums of 32 rows and 32 columns, two each of the others 64 numbers of K of the rows
-// and of the columns. A step of K loads four registers for four products, each of which takes as long as two
-// loads.
+// Four registers hold the sums of 32 rows and 32 columns; of the others, two hold 64 numbers of K of the rows
+// and two of the columns. A step of K loads four registers for four products, each of which takes as long as
+// two loads.
 #pragma once
 
 #include <algorithm>
@@ -16,8 +16,8 @@
 
 namespace tenon::TENON_ABI::kernels::gemm_detail {
 
-/// A block's panel of A and one of B, 24 KB each, are read many times: one of them from the first-level
-/// cache, the other one from the second.
+/// A block's panel of A and panel of B, 24 KB each, are read many times: one of them from the first-level
+/// cache, the other from the second.
 template <class Unit, class Arch>
 struct Tile<TileQuad<Unit>, Arch> {
   static constexpr int rows = 2 * simd::tile_rows, cols = 2 * simd::tile_rows;
@@ -25,8 +25,8 @@ struct Tile<TileQuad<Unit>, Arch> {
 };
 
 /// Rows of A and columns of B in memory. Bytes 64 s to 64 s + 63 of row r are at a + r * a_row + s * a_step;
-/// cells 16 s + p of the columns at b + s * b_step + p * b_row. Step s also fetches lines from
-/// ahead + 16 * s * lines on.
+/// cells 16 s + p of the columns at b + s * b_step + p * b_row. Step s also prefetches lines starting at
+/// ahead + 16 * s * lines.
 struct TileSource {
   const uint8_t* a;
   int64_t a_row, a_step;
@@ -36,8 +36,8 @@ struct TileSource {
   int64_t lines = 0;
 };
 
-/// The lines that each step of `units` tiles fetches of the next panel of B: tiles read it from memory too
-/// late, all of it at once.
+/// The lines of B's next panel that each step of `units` tiles prefetches; without it, tiles would read them
+/// all at once, too late.
 constexpr int64_t lines_ahead(int64_t units) { return (32 + units - 1) / units; }
 
 /// Adds `steps` steps of K to the sums in registers 0 to 3.
@@ -62,8 +62,8 @@ void add_steps(Unit& unit, int64_t steps, const TileSource& from) {
   }
 }
 
-/// The sums of a tile of up to 32 rows and columns to sums + r * row + c, from start + r * start_row + c on,
-/// or from zero without a start. Columns are computed 16 at a time.
+/// Writes the sums of a tile of up to 32 rows and columns to sums + r * row + c, starting from start + r *
+/// start_row + c, or from zero without a start. Columns are computed 16 at a time.
 template <class Unit>
 void sum_tile(Unit& unit, int64_t rows, int64_t cols, int64_t steps, const TileSource& from,
               const int32_t* start, int64_t start_row, int32_t* sums, int64_t row) {
@@ -93,8 +93,8 @@ void sum_tile(Unit& unit, int64_t rows, int64_t cols, int64_t steps, const TileS
   if (high_rows && high_cols) unit.template store<3>(sums + half * row + half, 4 * row);
 }
 
-/// Packs the panel of rows [i, i + 32) of A for all of K, as pack_bytes does that of B: of each block and
-/// step the 64 numbers of a row side by side. Numbers past K are zero: B may have others there.
+/// Packs the panel of rows [i, i + 32) of A for all of K, like pack_bytes for B: for each block and step the
+/// 64 numbers of a row side by side. Numbers past K are zero, because B may contain others there.
 template <class Ops, class Arch>
 void pack_byte_rows(const ByteRows& x, int64_t i, int32_t* packed, int32_t* sums) {
   using V = simd::batch<int32_t, Arch>;
@@ -105,7 +105,7 @@ void pack_byte_rows(const ByteRows& x, int64_t i, int32_t* packed, int32_t* sums
   alignas(64) uint8_t flips[numbers];
   std::memset(flips, x.is_signed ? 128 : 0, sizeof flips);
   for (int64_t r = 0; r < count; ++r) {
-    const uint8_t* from = x.k == 0 ? x.data : x.data + (i + r) * x.step;  // nothing may be at nullptr
+    const uint8_t* from = x.k == 0 ? x.data : x.data + (i + r) * x.step;  // no arithmetic on nullptr
     V sum(0);
     for (int64_t cell = 0; cell < depth; cell += step) {
       const int64_t p = cell / block * block, d = std::min(block, depth - p);

@@ -1,9 +1,9 @@
 // Products of 8-bit integers: their packed cells, of 32 bits.
 //
-// Numbers are brought to the unsigned range: signed ones are raised by 128, and so are their zero points.
+// Numbers are mapped to the unsigned range: signed ones and their zero points are raised by 128.
 //   Pair  two numbers less their zero points (9 bits), in 16 bits each: exact for any numbers at any level
-//   Quad  four bytes, of one operand unsigned, of the other lowered by 128 to signed ones. Zero points come
-//         to the sums afterwards: sum (u - z)(s - t) = sum u s - z (sum s - K t) - t sum u
+//   Quad  four bytes, of one operand unsigned, of the other lowered by 128 to signed ones. Zero points
+//         are applied to the sums afterwards: sum (u - z)(s - t) = sum u s - z (sum s - K t) - t sum u
 //   TileQuad  the same for tile registers (byte_tiles.hpp), which take 16 cells of K at a time
 #pragma once
 
@@ -22,8 +22,9 @@
 
 namespace tenon::TENON_ABI::kernels::gemm_detail {
 
-/// A packed cell is four neighbours along K, the first in the low byte. `a_signed` says which operand is the
-/// signed one. Without `any`, no two products of neighbours may leave 16 bits together: see byte_excess.hpp.
+/// A packed cell is four neighbours along K, the first in the low byte. `a_signed` tells which operand is the
+/// signed one. Without `any`, no two products of neighbours may overflow 16 bits together: see
+/// byte_excess.hpp.
 template <bool a_signed, bool any>
 struct Quad {
   using Cell = int32_t;
@@ -91,7 +92,7 @@ struct ByteRows {
   }
 };
 
-/// Rows of words for elements [0, k) of `count` rows: to[p * width + i] has elements 4 p to 4 p + 3 of row i,
+/// Loads words for elements [0, k) of `count` rows: to[p * width + i] has elements 4 p to 4 p + 3 of row i,
 /// in the unsigned range; zero past the last element.
 template <class Arch, int width>
 void load_quads(const ByteRows& x, const uint8_t* from, int64_t count, int64_t k, uint32_t* to) {
@@ -131,7 +132,7 @@ void load_quads(const ByteRows& x, const uint8_t* from, int64_t count, int64_t k
   for (int64_t e = whole * width; k % 4 != 0 && e < (whole + 1) * width; ++e) to[e] ^= last;
 }
 
-/// Pairs of the words' bytes less zero: the low ones of each word to `low`, the high ones to `high`.
+/// Pairs of the words' bytes minus zero: the low bytes of each word to `low`, the high bytes to `high`.
 template <class Arch>
 void split_quads(const uint32_t* __restrict words, const int32_t* __restrict zero, int64_t count,
                  int32_t* __restrict low, int32_t* __restrict high) {
@@ -145,7 +146,7 @@ void split_quads(const uint32_t* __restrict words, const int32_t* __restrict zer
   }
 }
 
-/// Zeros in rows of words past `count` words and past n bytes of each.
+/// Zeroes rows of words past `count` words, and each row past n bytes.
 template <int width, class Word>
 void clear_padding(Word* words, int64_t count, int64_t n) {
   const int64_t rows = (n + 3) / 4;
@@ -170,7 +171,7 @@ simd::batch<int32_t, Arch> sum_bytes(const simd::batch<uint32_t, Arch>& words,
 }
 
 /// Packs the panel of rows [i, i + width) for all of K. With Quad, adds the sums of the rows' numbers to
-/// `sums`, which holds zeros. `lowered`: the operand is Quad's signed one.
+/// `sums`, which must be zero. `lowered`: the operand is Quad's signed one.
 template <class Ops, class Arch, int width>
 void pack_bytes(const ByteRows& x, bool lowered, int64_t i, int32_t* packed, int32_t* sums) {
   constexpr int64_t chunk = 16, numbers = 4 * chunk;  // rows of words at a time
@@ -227,7 +228,8 @@ struct ConstantForm {
   int64_t places = 0;
 };
 
-/// The form where places(most) counts places with excess, of `lists` of `depth`, no further than past `most`.
+/// The form for a constant operand; places(most) counts places with excess, of `lists` of `depth`, stopping
+/// past `most`.
 template <class Arch, class Places>
 ConstantForm constant_form(int64_t lists, int64_t depth, const Places& places) {
   if (simd::has_dot_bytes<Arch>()) return {ByteForm::quads};
@@ -255,7 +257,7 @@ int64_t excess_of_panel(const ByteRows& x, int64_t i) {
   return places;
 }
 
-/// Counts the places where cells of rows, `width` together, have an excess, no further than past `most`.
+/// Counts the places where `width` rows' cells together have an excess, stopping past `most`.
 template <class Arch, int width>
 int64_t excess_places(const ByteRows& x, int64_t most) {
   std::atomic<int64_t> places{0};

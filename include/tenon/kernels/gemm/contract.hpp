@@ -10,7 +10,7 @@
 
 namespace tenon::TENON_ABI::kernels {
 
-/// The number of labels, at most: letters of both cases, and the axes of an ellipsis.
+/// The maximum number of labels: letters of both cases, and the axes of an ellipsis.
 inline constexpr int max_labels = 52 + max_rank;
 
 /// A tensor whose axes have labels, each at most once, and strides in elements.
@@ -29,7 +29,7 @@ struct Labelled {
   }
 };
 
-/// Sums of products. T: the types of gemm. Memory is taken from `scratch`.
+/// Sums of products. T: the types of gemm. Memory comes from `scratch`.
 template <class T>
 class Contraction {
  public:
@@ -40,9 +40,8 @@ class Contraction {
   Contraction(const int64_t* extents, const Labels& result, Scratch& scratch)
       : extents_(extents), result_(result), scratch_(scratch) {}
 
-  /// The product of these tensors, summed over the labels that the result does not have; dense, in an order
-  /// of its own. Where it comes out in the result's order it is written to y, if that is not null. Destroys
-  /// `tensors`.
+  /// The product of these tensors, summed over the labels that the result does not have; dense, in its own
+  /// order. If that is the result's order, it is written to y unless y is null. Destroys `tensors`.
   Labelled<T> operator()(std::span<Labelled<T>> tensors, T* y) {
     std::size_t left = tensors.size();
     for (int label = 0; label < max_labels; ++label) count_[label] = 0;
@@ -50,7 +49,7 @@ class Contraction {
       for (int label : t.labels) ++count_[label];
     for (Labelled<T>& t : tensors) t = summed(t, left == 1 ? y : nullptr);
     while (left > 1) {
-      // The two whose product is the smallest go first. They are looked for among the first 32 tensors: all
+      // The two with the smallest product go first. They are chosen among the first 32 tensors: checking all
       // pairs of very many would take too long.
       const std::size_t some = std::min<std::size_t>(left, 32);
       std::size_t a = 0, b = 1;
@@ -77,7 +76,7 @@ class Contraction {
     for (int label : labels) n *= extents_[label];
     return n;
   }
-  /// Places in the result; labels that the result does not have come last.
+  /// Positions of labels in the result; labels that the result lacks come last.
   int place(int label) const {
     const int k = static_cast<int>(std::find(result_.begin(), result_.end(), label) - result_.begin());
     return k < result_.size() ? k : k + label;
@@ -85,7 +84,7 @@ class Contraction {
   void sort(Labels& labels) const {
     std::sort(labels.begin(), labels.end(), [&](int a, int b) { return place(a) < place(b); });
   }
-  /// Whether the product of two tensors that are no longer counted still needs a label.
+  /// Whether the result, or a tensor besides `own` of the counted ones, has the label.
   bool kept(int label, int own) const { return in(result_, label) || count_[label] > own; }
 
   double product_size(const Labelled<T>& a, const Labelled<T>& b) const {
@@ -97,7 +96,7 @@ class Contraction {
     return size;
   }
 
-  /// t in dense order of `labels`, among which are all of t's.
+  /// t, dense in the order of `labels`, which include all of t's.
   Labelled<T> packed(const Labelled<T>& t, const Labels& labels) {
     Labelled<T> r;
     r.labels = labels;
@@ -115,7 +114,7 @@ class Contraction {
     return r;
   }
 
-  /// The labels of t in the order in which it is dense; none where it is not.
+  /// The labels of t in the order in which it is dense; empty if it is not.
   Labels dense_order(const Labelled<T>& t) const {
     Labels order = t.labels;
     std::sort(order.begin(), order.end(), [&](int a, int b) { return t.stride(a) > t.stride(b); });
@@ -125,8 +124,8 @@ class Contraction {
     return order;
   }
 
-  /// t without the labels that nothing else has, which are summed. In the result's order it is written to y,
-  /// if that is not null.
+  /// t summed over the labels that no other tensor and not the result has. In the result's order it is
+  /// written to y unless y is null.
   Labelled<T> summed(const Labelled<T>& t, T* y) {
     Labels left, gone;
     for (int label : t.labels) (kept(label, 1) ? left : gone).push_back(label);
@@ -155,14 +154,14 @@ class Contraction {
     return r;
   }
 
-  /// Whether labels are walked by one step, which is set.
+  /// Whether labels are walked with a single step, which is set.
   bool collapse(const Labelled<T>& t, const Labels& labels, int64_t& step) const {
     step = labels.empty() ? 0 : t.stride(labels.back());
     for (int k = 0; k + 1 < labels.size(); ++k)
       if (t.stride(labels[k]) != t.stride(labels[k + 1]) * extents_[labels[k + 1]]) return false;
     return true;
   }
-  /// The steps of two groups of labels as rows and columns of matrices; t is packed where it has none.
+  /// The steps of two groups of labels as rows and columns of matrices; t is packed if it has none.
   void matrices(Labelled<T>& t, const Labels& batch, const Labels& rows, const Labels& columns, int64_t& row,
                 int64_t& column) {
     if (collapse(t, rows, row) && collapse(t, columns, column)) return;
@@ -184,7 +183,7 @@ class Contraction {
     for (int label : b.labels)
       if (!a.has(label)) columns.push_back(label);
     sort(batch), sort(rows), sort(columns);
-    // The columns are what the result walks last.
+    // The columns are the labels that the result walks last.
     if (!rows.empty() && (columns.empty() ? summed.empty() : place(rows.back()) > place(columns.back()))) {
       std::swap(a, b);
       std::swap(rows, columns);

@@ -1,12 +1,12 @@
 // Matrix products: bodies.
 //
-//   tile.hpp    sums in registers, and their way to C
+//   tile.hpp    sums in registers, and writing them to C
 //   pack.hpp    operands in the order in which tiles read them
 //   blocks.hpp  blocks for the caches, tasks for the threads
 //   skinny.hpp  few rows or columns, small products
 //   split_gemm.hpp  numbers of few bits, by tile registers
 //
-// This file chooses among them.
+// This file selects among them.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@
 
 namespace tenon::TENON_ABI::kernels::gemm_detail {
 
-/// The product as that of B transposed and A transposed, of a C whose one column is dense.
+/// The product as B transposed times A transposed, for a C whose single column is dense.
 template <class T>
 void transpose(GemmArgs<T>& g) {
   std::swap(g.m, g.n);
@@ -54,7 +54,7 @@ void run_gemm(GemmArgs<T> g) {
   int64_t items = batch_items<Arch>(g.batch);
   if (g.m <= 0 || g.n <= 0 || items <= 0) return;
   if (g.alpha == T{0}) g.k = 0;
-  if (g.k == 0) {  // operands without elements may be null, and no pointer may be moved from there
+  if (g.k == 0) {  // operands without elements may be null, which allows no pointer arithmetic
     g.a = g.b = g.c;
     g.a_row = g.a_col = g.b_row = 0, g.b_col = 1;
   }
@@ -66,7 +66,7 @@ void run_gemm(GemmArgs<T> g) {
     items = 1;
     g.batch.rank = 0;
   }
-  // Packed operands of one panel can be read like any other.
+  // Packed operands with a single panel can be read like any other.
   if (g.packed_b != nullptr && g.n <= 4) {
     g.b = g.packed_b, g.b_row = S::cols, g.b_col = 1, g.packed_b = nullptr;
     g.batch.b = nullptr;
@@ -78,8 +78,8 @@ void run_gemm(GemmArgs<T> g) {
   const bool plain = g.packed_a == nullptr && g.packed_b == nullptr;
   const bool tiny =
       plain && g.b_col == 1 && g.m <= 16 && g.k <= 64 && g.n <= 2 * S::cols && g.m * g.n * g.k <= 8192;
-  if (plain && !tiny && g.n == 1 && g.c_row == 1) transpose(g);  // a row of sums goes to C by vectors
-  if (g.d == nullptr && g.col_bias != nullptr) {  // tiles can add a matrix, and rows of this one may be equal
+  if (plain && !tiny && g.n == 1 && g.c_row == 1) transpose(g);  // a row of sums is stored to C in vectors
+  if (g.d == nullptr && g.col_bias != nullptr) {  // tiles can add a matrix, here one whose rows are equal
     g.d = g.col_bias, g.d_row = 0, g.d_col = 1, g.beta = 1;
     g.batch.d = nullptr;
     g.col_bias = nullptr;
@@ -125,9 +125,9 @@ void run_gemm(GemmArgs<T> g) {
       pack_panel<Arch, S::rows>(a + i * g.a_row + p * g.a_col, g.a_row, g.a_col, rows, depth, to);
     };
     const PackB<Arch, T> pack_b{b, g.b_row, g.b_col};
-    // Packing B pays when B is read more than twice and does not fit into the second-level cache unpacked.
-    // From there a tile of few registers reads long rows too late, which few of them crowd out of the
-    // first-level cache, and vectors that cross lines cost it twice: it pays sooner.
+    // Packing B pays if B is read more than twice and does not fit into the second-level cache unpacked. A
+    // tile of few registers reads long rows too late from there, because a few of them fill the first-level
+    // cache, and vectors that cross lines cost it double: packing pays sooner.
     const bool soon = !S::wide && g.m * g.n * g.k > 4 << 20;
     const bool plain_b = g.b_col == 1 && (g.m <= 2 * S::rows || (g.k * g.n <= plain_cells && !soon));
     const int64_t ragged = g.n % lanes<T, Arch>;

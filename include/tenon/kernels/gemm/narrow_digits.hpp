@@ -1,9 +1,9 @@
 // A row times a matrix of integers of up to 4 bits, in integers.
 //
-// Numbers of the row that share a scale are integers of 24 bits with a unit in common, a power of two. An
-// integer is three digits of 8 bits, (first * 256 + second) * 256 + third, each within [-128, 127]. Digits
-// times codes are products of bytes whose sums are exact; a float is made of them for each block. The error
-// is half a unit for each number: 2^-23 of the largest in its block.
+// Numbers of the row that share a scale become integers of 24 bits with a common unit, a power of two. An
+// integer is three digits of 8 bits, (first * 256 + second) * 256 + third, each within [-128, 127]. Products
+// of digits and codes are products of bytes with exact sums, which are converted to float for each block. The
+// error is half a unit for each number: 2^-23 of the largest in its block.
 #pragma once
 
 #include <algorithm>
@@ -17,27 +17,28 @@
 namespace tenon::TENON_ABI::kernels::narrow_detail {
 
 inline constexpr int digit_count = 3;
-/// Of numbers that share a scale, so that sums of 24 bits times 4 bits, less their first digit, fit into 32.
+/// Numbers that share a scale, at most, so that sums of 24 bits times 4 bits, without their first digit, fit
+/// into 32.
 inline constexpr int64_t longest_digit_block = 4096;
 
-/// Of a block: its unit, and the sums of its first digits and of 256 times the second ones plus the third
-/// ones, which are multiplied by the zero point if it is the same everywhere.
+/// Per block: its unit, and the sums of its first digits and of 256 times the second digits plus the third
+/// digits, multiplied by the zero point if that is the same everywhere.
 struct DigitBlock {
   float unit = 1;
   int32_t first = 0, rest = 0;
 };
 
-/// Rows in digits. Lanes of 32 bits hold the digits of four numbers, those that a word's codes at one place
-/// of its bytes meet: of a word, place by place, third digits, second and first ones.
+/// Rows in digits. Lanes of 32 bits hold the digits of the four numbers that meet a word's codes at one place
+/// of its bytes: per word, place by place, third, second and first digits.
 struct DigitRows {
   int32_t* digits = nullptr;
   DigitBlock* blocks = nullptr;
   int64_t digits_row = 0, blocks_row = 0;
 };
 
-/// Writes the digits of k numbers x, and one word more, `step` apart, blocks of which share scales, for codes
-/// of `bits` bits whose zero points are `zero`, or are looked up if it is 1; tells whether it could: not for
-/// NaN, infinities and units that are no normal numbers.
+/// Writes the digits of k numbers x, `step` apart, and one extra word; blocks of them share scales, for codes
+/// of `bits` bits with zero point `zero`, or 1 if zero points are looked up. Returns false for NaN,
+/// infinities and units that are not normal numbers.
 template <class Arch, int bits>
 bool to_digits(const float* x, int64_t step, int64_t k, int64_t block, int32_t zero, int32_t* digits,
                DigitBlock* blocks) {
@@ -63,7 +64,7 @@ bool to_digits(const float* x, int64_t step, int64_t k, int64_t block, int32_t z
     for (const int32_t bound : lane) top = std::max(top, bound);
     constexpr int32_t infinity = 0x7f800000, small = (127 - 100) << 23;
     if (top >= infinity || (top != 0 && top < small)) return false;
-    // The largest number is 2^22 to 2^23 units, or half of that if it would be more than digits hold.
+    // The largest number is 2^22 to 2^23 units, or half of that if it would exceed the digits' range.
     int exponent = top == 0 ? 127 : (top >> 23) - 22;
     if (std::bit_cast<float>(top) > greatest * std::bit_cast<float>(exponent << 23)) ++exponent;
     blocks->unit = std::bit_cast<float>(exponent << 23);
@@ -87,7 +88,7 @@ bool to_digits(const float* x, int64_t step, int64_t k, int64_t block, int32_t z
     for (int64_t w = 0; w < words; ++w)
       for (int place = 0; place < places; ++place) {
         const int32_t* of = whole + w * depth + place;
-        // Its fourth word is of zeros; the next ones are written over it.
+        // The fourth word is zero; the next words overwrite it.
         simd::transpose_bytes<Arch>(of[0], of[places], of[2 * places], of[3 * places], digits);
         digits += digit_count;
       }
@@ -95,12 +96,12 @@ bool to_digits(const float* x, int64_t step, int64_t k, int64_t block, int32_t z
   return true;
 }
 
-/// Words of which the sums of products, up to 2^bits - 1 times 128, fit into 16 bits.
+/// Words whose sums of products, up to 2^bits - 1 times 128, fit into 16 bits.
 template <int bits>
 inline constexpr int words_together = std::min(32767 / (2 * 128 * ((1 << bits) - 1) * (8 / bits)), 4);
 
-/// The product of R rows in digits with a matrix of `bits` bits, of panels `apart` from each other: sums[(r *
-/// NV + v) * L]. With `dot`, there is dot_bytes; with `equal`, each block is of words_together words.
+/// The product of R rows in digits and a matrix of `bits` bits, with panels `apart` from each other: sums[(r
+/// * NV + v) * L]. `dot`: dot_bytes is available; `equal`: each block has words_together words.
 template <int bits, class Arch, int R, int NV, bool dot, bool equal>
 [[gnu::noinline]] void multiply_digits(const NarrowMatrix& b,
                                        const Layout<Integers<bits, Arch>, Arch>& layout, const DigitRows& x,
@@ -122,7 +123,7 @@ template <int bits, class Arch, int R, int NV, bool dot, bool equal>
   for (int64_t block = 0; block < layout.blocks; ++block) {
     [[maybe_unused]] int64_t words =
         (std::min(layout.block, b.k - block * layout.block) + N::depth - 1) / N::depth;
-    // Sums of first digits, and of 256 times the second ones plus the third ones.
+    // Sums of first digits, and of 256 times the second digits plus the third.
     I first[R][NV], rest[R][NV];
     const auto add_words = [&]<int count, bool begins>(std::integral_constant<int, count>,
                                                        std::bool_constant<begins>) {

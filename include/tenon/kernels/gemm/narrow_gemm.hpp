@@ -1,5 +1,5 @@
-// Products whose right side is kept in fewer bits than a float has, and widened in registers: entries.
-// Bodies: narrow_gemm_impl.hpp.
+// Products whose right side is stored in fewer bits than a float and widened in registers: entries. Bodies:
+// narrow_gemm_impl.hpp.
 #pragma once
 
 #include <cstddef>
@@ -28,8 +28,8 @@ inline NarrowMatrix narrow_pack(const NarrowSource& source, std::byte* data, uin
   return simd::dispatch([&]<class Arch>(Arch) { return narrow_pack_impl<Arch>(source, data, zeros); });
 }
 
-/// The product that `args` describe, with `b` as B; there is no batch. Sums are those of floats, or of
-/// one or two rows with integers of up to 4 bits, exact ones of rows that are rounded; see narrow_digits.hpp.
+/// The product described by `args`, with `b` as B; there is no batch. Sums are floats, or, for one or two
+/// rows with integers of up to 4 bits, exact sums of rounded rows; see narrow_digits.hpp.
 inline void narrow_gemm(const GemmArgs<float>& args, const NarrowMatrix& b) {
   simd::dispatch([&]<class Arch>(Arch) { narrow_gemm_impl<Arch>(args, b); });
 }

@@ -1,8 +1,8 @@
-// Products whose right side is kept in fewer bits than a float has: bodies.
+// Products whose right side is stored in fewer bits than a float: bodies.
 //
-// A product of few rows takes the time in which memory is read: numbers are widened in registers, or the rows
-// become integers too (narrow_digits.hpp). A product of more rows widens panels of B to the second-level
-// cache, from which tiles read them.
+// A product of few rows is bound by memory: numbers are widened in registers, or the rows become integers too
+// (narrow_digits.hpp). A product of more rows widens panels of B into the second-level cache, from which
+// tiles read them.
 #pragma once
 
 #include <algorithm>
@@ -26,15 +26,15 @@ using gemm_detail::Single;
 using gemm_detail::Tile;
 // --------------------------------------------------------------------------------------------- few rows
 
-/// Sums of R rows x, each of K rounded up to N::depth, x_step apart, and NV panels `apart` from each other:
-/// sums[(r * NV + v) * L].
-/// Inlined, GCC would leave it fewer registers.
+/// Sums of R rows x, x_step apart and each of K rounded up to N::depth, and NV panels `apart` from each
+/// other: sums[(r * NV + v) * L].
+/// Not inlined, because GCC would leave it fewer registers.
 template <class N, class Arch, int R, int NV>
 [[gnu::noinline]] void few_rows(const NarrowMatrix& b, const float* x, int64_t x_step, int64_t panel,
                                 int64_t apart, float* sums) {
   using V = batch<float, Arch>;
   constexpr int L = lanes<float, Arch>;
-  constexpr int chains = std::max(4 / (R * NV), 1);  // parts of a sum that do not wait for each other
+  constexpr int chains = std::max(4 / (R * NV), 1);  // independent parts of a sum
   const Layout<N, Arch> layout(b);
   const int64_t step = apart * layout.panel_bytes;
   const std::byte* at = b.data + layout.at(panel, 0);
@@ -97,7 +97,7 @@ template <class N, class Arch, int R, int NV>
     for (int v = 0; v < NV; ++v) simd::storeu(sums + (r * NV + v) * L, total[r][v]);
 }
 
-/// N, or where it is to be shifted the form that shifts.
+/// N, or its shifting form if `shifted`.
 template <class N, class Arch, bool shifted, bool has_zeros>
 struct FormOf {
   using type = N;
@@ -107,10 +107,10 @@ struct FormOf<N, Arch, true, has_zeros> {
   using type = Shifted<N::bits, Arch, has_zeros>;
 };
 
-/// Panels that are read side by side from far places, or memory would deliver less of them.
+/// Panels that are read side by side from distant places, without which memory would deliver less.
 inline constexpr int64_t panel_streams = 4;
 
-/// Writes what few_rows or multiply_digits made of R rows from row i on and NV panels.
+/// Writes the sums that few_rows or multiply_digits computed for R rows from row i on and NV panels.
 template <class Arch, int R, int NV>
 void finish_panels(const float* sums, int64_t i, int64_t panel, int64_t apart, const GemmArgs<float>& g,
                    const Finish<float>& finish) {
@@ -122,7 +122,7 @@ void finish_panels(const float* sums, int64_t i, int64_t panel, int64_t apart, c
   }
 }
 
-/// The product of rows that are taken four at a time, with each group of panels while it is in a cache.
+/// The product for rows in groups of four, with each group of panels while it is in a cache.
 template <class N, class Arch>
 void multiply_few(const GemmArgs<float>& g, const NarrowMatrix& b, const Finish<float>& finish) {
   const Layout<N, Arch> layout(b);
@@ -138,7 +138,7 @@ void multiply_few(const GemmArgs<float>& g, const NarrowMatrix& b, const Finish<
         copy[r * depth + k] = k < b.k ? g.a[r * g.a_row + k * g.a_col] : 0.0f;
     x = copy;
   }
-  // Rows [i, i + R) with `count` panels `apart` from each other.
+  // Computes rows [i, i + R) with `count` panels `apart` from each other.
   const auto multiply = [&]<int R>(std::integral_constant<int, R>, int64_t i, int64_t p, int64_t count,
                                    int64_t apart) {
     // R x together sums stay in registers.
@@ -175,7 +175,7 @@ void multiply_few(const GemmArgs<float>& g, const NarrowMatrix& b, const Finish<
   });
 }
 
-/// The product of R rows in digits, if there are any for their numbers.
+/// The product of R rows in digits; false if their numbers cannot be expressed in digits.
 template <int bits, class Arch, bool dot, int R>
 bool multiply_in_digits(const GemmArgs<float>& g, const NarrowMatrix& b, const Finish<float>& finish) {
   using N = Integers<bits, Arch>;
@@ -201,7 +201,7 @@ bool multiply_in_digits(const GemmArgs<float>& g, const NarrowMatrix& b, const F
   const int64_t panels = layout.panels(g.n);
   const int64_t share = gemm_detail::share_of<Arch>(panels, R * g.n * b.k, panel_streams, panel_streams);
   parallel_for(panels, share, [&](int64_t begin, int64_t end) {
-    const int64_t half = (end - begin) / 2;  // two streams leave registers enough
+    const int64_t half = (end - begin) / 2;  // two streams leave enough registers
     for (int64_t p = begin; p < begin + half; ++p) multiply(std::integral_constant<int, 2>{}, p, half);
     if (begin + 2 * half < end) multiply(std::integral_constant<int, 1>{}, end - 1, 0);
   });
@@ -210,7 +210,7 @@ bool multiply_in_digits(const GemmArgs<float>& g, const NarrowMatrix& b, const F
 
 // -------------------------------------------------------------------------------------------- more rows
 
-/// Columns [j, j + cols), cells p to p + depth of K, as tiles read them.
+/// Widens columns [j, j + cols), cells p to p + depth of K, in the order in which tiles read them.
 template <class N, class Arch>
 void widen_panel(const NarrowMatrix& b, const Layout<N, Arch>& layout, int64_t j, int64_t cols, int64_t p,
                  int64_t depth, float* to) {
@@ -249,7 +249,7 @@ void multiply(const GemmArgs<float>& g, const NarrowMatrix& b) {
   if (g.m <= 0 || g.n <= 0) return;
   const Finish<float> finish{
       g.alpha, g.beta, g.beta == 0 ? nullptr : g.d, g.d_row, g.d_col, g.row_bias, g.col_bias, g.lo, g.hi};
-  constexpr int64_t few = 12;  // rows for which tiles gain less than it costs to write panels for them
+  constexpr int64_t few = 12;  // rows up to which tiles gain less than writing their panels costs
   if (g.m <= few && g.alpha != 0) {
     if constexpr (N::scaled && simd::has_dot_bytes_16<Arch>)
       if constexpr (N::bits <= 4) {
@@ -282,7 +282,7 @@ void multiply(const GemmArgs<float>& g, const NarrowMatrix& b) {
   gemm_detail::run_products<Ops, Arch>(product, 1, make);
 }
 
-/// Calls f with the widening of the numbers of a type.
+/// Calls f with the form that widens a type's numbers.
 template <class Arch, class F>
 decltype(auto) with_numbers(DType type, F f) {
   switch (narrow_depth(type)) {
@@ -297,7 +297,7 @@ decltype(auto) with_numbers(DType type, F f) {
 
 // ---------------------------------------------------------------------------------------------- packing
 
-/// n codes from the `first` on, a byte each, those of signed types greater by half of their range.
+/// n codes from index `first` on, one byte each, raised by half of their range for signed types.
 template <class Arch, int bits>
 void read_codes(const void* codes, DType type, int64_t first, int64_t n, uint8_t* __restrict to) {
   constexpr int each = 8 / bits;

@@ -1,4 +1,4 @@
-// The right side of a product in fewer bits than a float has, before and after it is packed.
+// The right side of a product in fewer bits than a float, before and after packing.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace tenon::TENON_ABI::kernels {
 
-/// B (K,N) before it is packed: halves, or integers whose numbers are (code - zero) * scale.
+/// B (K,N) before packing: halves, or integers that stand for (code - zero) * scale.
 struct NarrowSource {
   DType type = DType::undefined;  ///< int2, uint2, int4, uint4, int8, uint8, float16, bfloat16
   int64_t k = 0, n = 0;
@@ -17,15 +17,15 @@ struct NarrowSource {
   int64_t block = 0;             ///< of integers: neighbours along K that share a scale
   const float* scale = nullptr;  ///< of block i, column j: scale[i * scale_row + j * scale_col]
   int64_t scale_row = 0, scale_col = 0;
-  const void* zero = nullptr;  ///< of `type`, where the scales are; or nullptr: zero
+  const void* zero = nullptr;  ///< of `type`, indexed like the scales; or nullptr: zero
 };
 
-/// A packed B. Its numbers are those of columns beside each other, as many as a register has, one panel of
-/// such columns after another.
+/// A packed B. Each panel holds as many adjacent columns as a register has numbers; panels are stored
+/// consecutively.
 struct NarrowMatrix {
   DType type = DType::undefined;    ///< as the source's; undefined: there is no matrix
   int64_t k = 0, n = 0, block = 0;  ///< as the source's
-  const std::byte* data = nullptr;  ///< of each panel, the codes of a block and then its scales
+  const std::byte* data = nullptr;  ///< per panel and block: the codes, then the scales
   const uint8_t* zeros = nullptr;   ///< one for each block and column, panel after panel
 };
 
@@ -34,7 +34,7 @@ struct NarrowSize {
   int64_t data = 0, zeros = 0;
 };
 
-/// Integers of which 32 bits hold so many; 1 of other types.
+/// The number of integers in 32 bits; 1 for other types.
 constexpr int64_t narrow_depth(DType type) {
   switch (type) {
     case DType::int2:

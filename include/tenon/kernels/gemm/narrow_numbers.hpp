@@ -1,4 +1,4 @@
-// The numbers of a NarrowMatrix: how they lie, and how they are widened in registers.
+// The numbers of a NarrowMatrix: their layout, and how they are widened in registers.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +13,8 @@ namespace tenon::TENON_ABI::kernels::narrow_detail {
 using simd::batch;
 using simd::lanes;
 
-/// Integers of `bits` bits, greater by `middle`: a lane of 32 bits holds those of `depth` neighbours along K,
-/// the first lowest.
+/// Integers of `bits` bits, raised by `middle`: a lane of 32 bits holds `depth` neighbours along K, the first
+/// in the lowest bits.
 template <int width, class Arch>
 struct Integers {
   using V = batch<float, Arch>;
@@ -25,8 +25,8 @@ struct Integers {
   static constexpr int bits = width, middle = 1 << (bits - 1);
   static constexpr int depth = 32 / bits;
   static constexpr int64_t bytes = Arch::register_bytes;
-  // A word has an integer at each of its places, which begin at multiples of `step`. They lie within the
-  // lower 16 bits, which are a mantissa's; the bits of the exponent are ones.
+  // A word has one integer at each of its places, which begin at multiples of `step`. They lie within the
+  // lower 16 bits, which are part of a mantissa; the exponent bits are ones.
   static constexpr int step = bits == 2 ? 8 : bits, places = 16 / step, words = depth / places;
 
   Integers() {
@@ -37,13 +37,13 @@ struct Integers {
     }
     set_zeros(V(0.0f));
   }
-  /// Which of the neighbours the integer at a place of a word is.
+  /// The index among the neighbours of the integer at a place of a word.
   static constexpr int index(int w, int place) {
     constexpr int each = step / bits;
     return w / each * (16 / bits) + w % each + place * each;
   }
   static Word load(const std::byte* p) { return simd::loadu<Arch>(reinterpret_cast<const uint32_t*>(p)); }
-  /// Zero points of what is read from now on.
+  /// Sets the zero points of the numbers read from now on.
   void set_zeros(const V& zero) {
 #pragma GCC unroll 4
     for (int i = 0; i < places; ++i)
@@ -58,13 +58,13 @@ struct Integers {
   }
 
  private:
-  // At each place, the bits of an integer and of the exponent with which they are it and a power of two; and
-  // the number that is nothing there. Once in registers, GCC leaves them there.
+  // For each place, the bits of an integer and of the exponent with which the float equals a power of two
+  // plus the integer; and the float to subtract for zero. Once they are in registers, GCC keeps them there.
   Word mask[places], exponent = simd::in_register(Word(0x7f800000u));
   V nothing[places];
 };
 
-/// Integers without zero points, the numbers of which a register holds.
+/// Integers without zero points, few enough that a register holds all their values.
 template <int width, class Arch>
 struct Listed : Integers<width, Arch> {
   using Base = Integers<width, Arch>;
@@ -116,7 +116,7 @@ template <class T, class Arch>
 struct Halves {
   using V = batch<float, Arch>;
   static constexpr bool scaled = false;
-  static constexpr int together = 4;  // memory is fastest in four places
+  static constexpr int together = 4;  // memory is fastest with four streams
   static constexpr int depth = 4, places = 1, words = depth;
   static constexpr int64_t bytes = depth * Arch::register_bytes / 2;
 
@@ -128,7 +128,7 @@ struct Halves {
   static V number(const V& word, int) { return word; }
 };
 
-/// Where the parts of a packed matrix lie.
+/// The layout of a packed matrix.
 template <class N, class Arch>
 struct Layout {
   static constexpr int L = lanes<float, Arch>;
@@ -151,7 +151,7 @@ struct Layout {
   int64_t scales(int64_t panel, int64_t b) const {
     return panel * panel_bytes + (b + 1 < blocks ? (b + 1) * block_bytes : panel_bytes) - scale_bytes;
   }
-  /// The place of a block's zero points.
+  /// The position of a block's zero points.
   int64_t zeros(int64_t panel, int64_t b) const { return (panel * blocks + b) * L; }
 };
 

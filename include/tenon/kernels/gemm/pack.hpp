@@ -20,9 +20,9 @@ constexpr int64_t packed_size(int64_t count, int64_t width, int64_t depth) {
   return (count + width - 1) / width * width * depth;
 }
 
-/// The panels of `count` columns, a multiple of `width`, of a matrix of `depth` rows, `row` apart, that are
-/// dense: as pack_panel would write them, one after the other. All are packed together, row by row: that
-/// walks through the pages once, and reads once a line that two panels share.
+/// Packs the panels of `count` columns, a multiple of `width`, of a matrix of `depth` dense rows, `row`
+/// apart, into pack_panel's layout, consecutively. All are packed together, row by row: that walks through
+/// the pages once, and reads a line that two panels share only once.
 template <class Arch, int width, class T>
 [[gnu::noinline]] void pack_rows(const T* from, int64_t row, int64_t count, int64_t depth, T* to) {
   constexpr int L = lanes<T, Arch>, line = 64 / static_cast<int>(sizeof(T));
@@ -74,7 +74,7 @@ void pack_panel(const T* from, int64_t step, int64_t k_step, int64_t count, int6
   int64_t i = 0;
   if (k_step == 1) {
     for (; i < count && count >= side; i += side) {
-      i = std::min(i, count - side);  // some rows may be packed twice
+      i = std::min(i, count - side);  // may pack some rows twice
       int64_t p = 0;
       for (; p + side <= depth; p += side)
         simd::transpose_tile<Arch>(from + i * step + p, step, to + p * width + i, width);

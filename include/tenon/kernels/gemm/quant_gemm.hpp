@@ -22,7 +22,7 @@ int64_t quant_packed_b_size_impl(const QuantGemmArgs& args);
 template <class Arch>
 void quant_pack_b_impl(const QuantGemmArgs& args, int32_t* packed);
 
-/// Elements of int32_t that quant_pack_b writes. Reads k, n and b, whose numbers decide how it is packed;
+/// Elements of int32_t that quant_pack_b writes. Reads k, n and b, whose numbers determine the packed form;
 /// depends on the level in force.
 inline int64_t quant_packed_b_size(const QuantGemmArgs& args) {
   return simd::dispatch([&]<class Arch>(Arch) { return quant_packed_b_size_impl<Arch>(args); });

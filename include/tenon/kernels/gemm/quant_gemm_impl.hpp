@@ -1,5 +1,5 @@
-// Products of 8-bit integers: bodies. Both operands are packed before the product, as bytes.hpp says; of Quad
-// cells A is the unsigned operand.
+// Products of 8-bit integers: bodies. Both operands are packed before the product, as described in bytes.hpp;
+// for Quad cells A is the unsigned operand.
 #pragma once
 
 #include <algorithm>
@@ -18,8 +18,8 @@ inline constexpr int64_t image_header = 16;  // int32_t, a cache line
 constexpr int64_t line_rounded(int64_t count) { return (count + 15) / 16 * 16; }
 
 /// A packed operand: a header that names its form, the correction and the zero point of each row (column),
-/// the panels, and lists of excess if the header counts some. The correction of A is the sum of a row; that
-/// of B is the sum of a column less K times its zero point.
+/// the panels, and lists of excess if the header counts any. The correction of A is the sum of a row; the
+/// correction of B is the sum of a column minus K times its zero point.
 struct ByteImage {
   int32_t* at;
   int64_t count;
@@ -36,7 +36,7 @@ struct ByteImage {
   ExcessLists excess(int64_t width, int64_t depth) const { return {at + size(count, width, depth), lists()}; }
 };
 
-/// Packs `items` operands of the same extents to images `step` apart; rows(item) is the operand.
+/// Packs `items` operands of equal extents to images `step` apart; rows(item) is the operand.
 template <class Ops, class Arch, int width, class Rows>
 void pack_images(ByteForm form, bool is_b, int64_t items, const Rows& rows, int32_t* images, int64_t step) {
   const ByteRows shape = rows(0);
@@ -97,20 +97,21 @@ ConstantForm form_of_b(const QuantGemmArgs& g) {
   });
 }
 
-/// The lists of excess of B: of each panel and block.
+/// The lists of excess of B, per panel and block.
 template <class Ops, class Arch>
 int64_t lists_of_b(const QuantGemmArgs& g) {
   using S = Tile<Ops, Arch>;
   return (g.n + S::cols - 1) / S::cols * ((depth_of<Ops>(g.k) + S::depth - 1) / S::depth);
 }
 
-/// The packing functions of a product whose operands are packed.
+/// The packing functions of a product with packed operands.
 struct Packed {
   template <class Cell>
   void operator()(int64_t, int64_t, int64_t, int64_t, Cell*) const {}
 };
 
-/// C -= a_zero (i) * correction of B (j) + correction of A (i) * b_zero (j), and becomes floats if g asks.
+/// C -= a_zero (i) * correction of B (j) + correction of A (i) * b_zero (j), then dequantised if requested by
+/// g.
 template <class Arch>
 void correct(const QuantGemmArgs& g, const ByteImage& a, const ByteImage& b, int32_t* c) {
   const int32_t* __restrict b_correction = b.correction(), * __restrict b_zero = b.zero();
@@ -131,8 +132,8 @@ void correct(const QuantGemmArgs& g, const ByteImage& a, const ByteImage& b, int
   });
 }
 
-/// Whether A's rows are read where they lie: as words of unsigned bytes, whose sums nobody asks for as B's
-/// zero point is in the middle of its range, for no more panels of B than packing A pays for.
+/// Whether A's rows are read in place, as words of unsigned bytes: their sums are not needed because B's zero
+/// point is in the middle of its range, and B has too few panels for packing A to pay.
 template <class Ops, class Arch>
 bool stays(const QuantGemmArgs& g) {
   if constexpr (Ops::per_cell != 4 || requires { typename Ops::Unit; }) {
@@ -168,7 +169,7 @@ void multiply_bytes(const QuantGemmArgs& g, ByteForm form) {
              one_b = g.packed_b != nullptr || items == 1 || shared(g.batch.b);
   const int64_t a_size = ByteImage::size(g.m, S::rows, plain_a ? 0 : depth),
                 b_size = ByteImage::size(g.n, S::cols, depth);
-  // Operands are packed for as many items at a time as 16 MB hold.
+  // Operands are packed for as many items at a time as fit into 16 MB.
   constexpr int64_t most = int64_t{4} << 20;
   const int64_t at_once = std::clamp<int64_t>(most / (a_size + b_size), 1, items);
   Scratch scratch;
@@ -200,7 +201,7 @@ void multiply_bytes(const QuantGemmArgs& g, ByteForm form) {
           b_images, b_size);
     const auto a_of = [&](int64_t item) { return ByteImage{a_images + (one_a ? 0 : item * a_size), g.m}; };
     const auto b_of = [&](int64_t item) {
-      // Nothing is written to what the caller packed.
+      // The caller's packed operand is not written to.
       if (g.packed_b != nullptr) return ByteImage{const_cast<int32_t*>(g.packed_b), g.n};
       return ByteImage{b_images + (one_b ? 0 : item * b_size), g.n};
     };
@@ -271,7 +272,7 @@ void quant_gemm_impl(const QuantGemmArgs& g) {
     else few_rows_product<false, Arch>(g);
     return;
   }
-  // The numbers of a B that is packed for one product are not worth a look.
+  // A B that is packed for a single product is not worth inspecting.
   const ByteForm form = g.packed_b != nullptr         ? static_cast<ByteForm>(g.packed_b[0])
                         : simd::has_tiles<Arch>()     ? ByteForm::tiles
                         : simd::has_dot_bytes<Arch>() ? ByteForm::quads
@@ -307,7 +308,7 @@ void quant_pack_b_impl(const QuantGemmArgs& g, int32_t* packed) {
       const int64_t depth = depth_of<Ops>(g.k), blocks = (depth + S::depth - 1) / S::depth;
       image.lists() = static_cast<int32_t>(lists_of_b<Ops, Arch>(g));
       const ExcessLists lists = image.excess(S::cols, depth);
-      // f(list, cells, places), of each panel and block.
+      // Calls f(list, cells, places) for each panel and block.
       const auto each = [&](const auto& f) {
         parallel_for(lists.lists, 1, [&](int64_t begin, int64_t end) {
           for (int64_t list = begin; list < end; ++list) {

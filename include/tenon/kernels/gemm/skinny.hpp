@@ -15,10 +15,10 @@
 
 namespace tenon::TENON_ABI::kernels::gemm_detail {
 
-/// Sums of products of R vectors x (each of k, `x_step` apart) with rows [0, count) of a matrix whose rows
-/// lie `row` apart and are dense: sums[i * sum_i + r * sum_r]. Rows are taken four at a time, a quarter of
-/// them apart: 4 R sums, R + 1 operands, and memory is read in four streams end to end. The last row stands
-/// in for missing ones: four independent sums cost no more than one.
+/// Sums of products of R vectors x (each of k, `x_step` apart) and rows [0, count) of a matrix with dense
+/// rows, `row` apart: sums[i * sum_i + r * sum_r]. Rows are taken four at a time, a quarter of them apart: 4
+/// R sums, R + 1 operands, and memory is read in four contiguous streams. The last row stands in for missing
+/// ones: four independent sums cost no more than one.
 template <class Arch, int R, class T>
 void dot_rows(const T* x, int64_t x_step, const T* matrix, int64_t row, int64_t count, int64_t k, T* sums,
               int64_t sum_i, int64_t sum_r) {
@@ -66,8 +66,8 @@ void dot_rows(const T* x, int64_t x_step, const T* matrix, int64_t row, int64_t 
 }
 
 /// sums[r * sums_row + j] += sum over p of x[r * x_row + p * x_k] * matrix[p * row + j], for r < R, j <
-/// count. Rows of the matrix are read four at a time, a quarter of k apart: where they lie end to end, memory
-/// is read in four streams without a break, which takes little more than half the time of neighbours.
+/// count. Rows of the matrix are read four at a time, a quarter of k apart: if they are contiguous, memory is
+/// read in four unbroken streams, which takes little more than half as long as neighbouring rows.
 template <class Arch, int R, class T>
 void weighted_rows(const T* x, int64_t x_row, int64_t x_k, const T* matrix, int64_t row, int64_t count,
                    int64_t k, T* sums, int64_t sums_row) {
@@ -108,11 +108,11 @@ void weighted_rows(const T* x, int64_t x_row, int64_t x_k, const T* matrix, int6
   for (int64_t p = 4 * quarter; p < k; ++p) add_rows(std::integral_constant<int, 1>{}, p, 0);
 }
 
-/// The product of up to four rows of A with a B whose rows are dense, in which neither is packed.
+/// The product of up to four rows of A and a B with dense rows, neither of which is packed.
 template <class Arch, class T>
 struct FewRows {
-  static constexpr int64_t least_columns = 256;  // of a task: of fewer, memory is read in too short pieces
-  /// Several rows of few columns gain more where their sums stay in the registers of tiles.
+  static constexpr int64_t least_columns = 256;  // per task: with fewer, memory is read in too short pieces
+  /// Several rows of few columns gain more if their sums stay in the registers of tiles.
   static bool gains(int64_t m, int64_t n) { return m == 1 || (m <= 3 && n >= 64) || (m == 4 && n >= 256); }
 
   const GemmArgs<T>& g;
@@ -145,8 +145,8 @@ struct FewRows {
     }
   }
 
-  /// Parts of K that threads share, so that each reads whole rows. A large B has so many for any number of
-  /// threads, or results would differ; their sums take a few megabytes at most.
+  /// Parts of K that threads share, so that each reads whole rows. A large B has this many for any number of
+  /// threads, as results would differ otherwise; their sums take a few megabytes at most.
   int64_t parts() const {
     constexpr int64_t most_sums = 1 << 19;
     const int64_t wanted = std::min({g.k * g.n >> 18, g.k >> 5, most_sums / (g.m * g.n), int64_t{16}});
@@ -181,7 +181,7 @@ struct FewRows {
   }
 };
 
-/// R (1 to 4) vectors against a matrix. `lies_across`: the vectors are rows of A and the matrix is B; else
+/// R (1 to 4) vectors times a matrix. `lies_across`: the vectors are rows of A and the matrix is B; otherwise
 /// the vectors are columns of B and the matrix is A.
 template <class Arch, class T>
 struct Skinny {
@@ -195,7 +195,7 @@ struct Skinny {
   T* c;
   int64_t c_row;
 
-  /// Vectors that go through the matrix together. Baseline has no registers for more.
+  /// Vectors that are multiplied by the matrix together. Baseline has no registers for more.
   static constexpr int64_t together = std::is_same_v<Arch, simd::Baseline> ? 2 : 4;
 
   /// The products with rows [begin, end) of the matrix.
@@ -231,8 +231,8 @@ struct Skinny {
   }
 };
 
-/// A product too small to be worth packing: four rows of C at a time, one vector of columns after another.
-/// When fewer rows are left, the last row stands in for the missing ones, as in dot_rows.
+/// A product too small to be worth packing: four rows of C at a time, one vector of columns after another. If
+/// fewer rows are left, the last row stands in for the missing ones, as in dot_rows.
 template <class Arch, class T>
 void tiny_product(const GemmArgs<T>& g, const T* a, const T* b, const Finish<T>& finish, T* c) {
   using V = batch<T, Arch>;

@@ -1,12 +1,12 @@
-// Products of floats that come from halves, by tile registers (simd/tiles.hpp), which multiply bfloat16
-// alone.
+// Products of floats that were converted from halves, by tile registers (simd/tiles.hpp), which multiply only
+// bfloat16.
 //
-// A bfloat16 is a number of 8 bits; a float16, of 11, is the sum of two, its parts, exactly. So a product of
-// matrices takes one product of parts, or four, which a core does at 512 multiply-adds a cycle, where two
-// units of fma have 32. Sums are floats, as they are elsewhere.
+// A bfloat16 has 8 significant bits; a float16, with 11, is exactly the sum of two bfloat16, its parts. A
+// product of matrices therefore takes one product of parts, or four, at 512 multiply-adds a cycle per core,
+// compared to 32 with two fma units. Sums are floats, as elsewhere.
 //
-// Infinities and NaN have no parts: with them the product is left to fma. So are matrices of numbers below
-// 2^-60, since parts and sums below 2^-126 count as zero here.
+// Infinities and NaN have no parts: products that contain them are left to fma. So are matrices of numbers
+// below 2^-60, because parts and sums below 2^-126 count as zero here.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@
 
 namespace tenon::TENON_ABI::kernels::gemm_detail {
 
-/// The operations of a product whose operands are split on the way.
+/// The operations of a product whose operands are split on the fly.
 template <class U, int p>
 struct Split {
   using Unit = U;
@@ -32,7 +32,7 @@ struct Split {
   static constexpr int per_cell = 1;
 };
 
-/// Packed operands are those of Single<float>.
+/// Packed operands are the same as for Single<float>.
 template <class Unit, int parts, class Arch>
 struct Tile<Split<Unit, parts>, Arch> {
   static constexpr int rows = 2 * simd::tile_rows, cols = Tile<Single<float>, Arch>::cols;
@@ -42,7 +42,7 @@ struct Tile<Split<Unit, parts>, Arch> {
 /// Numbers of K in a register, and columns in two.
 inline constexpr int64_t split_step = 32, split_cols = 32;
 
-/// Makes parts, and keeps the greatest number, as the bits of its absolute value times two.
+/// Computes parts, and tracks the greatest number, as the bits of its absolute value times two.
 template <class Arch, int parts>
 class Splitter {
  public:
@@ -70,13 +70,13 @@ class Splitter {
   U greatest_ = U(0u);
 };
 
-/// Whether parts do for a matrix whose greatest number this is: it is zero, or its exponent -60 to 127.
+/// Whether parts suffice for a matrix with this greatest number: it is zero, or its exponent is -60 to 127.
 constexpr bool splits(uint32_t greatest) {
   return greatest == 0 || (greatest >= 67u << 24 && greatest < 255u << 24);
 }
 
-/// The parts of up to 32 rows of A: row r at from + r * row, `depth` numbers. Part t of a step's numbers of
-/// row r goes to to + t * part + (step * 32 + r) * 16 words.
+/// The parts of up to 32 rows of A: row r at from + r * row, `depth` numbers. Part t of row r's numbers in a
+/// step is written to to + t * part + (step * 32 + r) * 16 words.
 template <class Arch, int parts>
 void split_rows(Splitter<Arch, parts>& splitter, const float* from, int64_t row, int64_t rows, int64_t depth,
                 uint32_t* to, int64_t part) {
@@ -96,8 +96,8 @@ void split_rows(Splitter<Arch, parts>& splitter, const float* from, int64_t row,
       }
 }
 
-/// The parts of a vector of columns of B, `cols` of which there are: row k at from + k * row, `depth` rows.
-/// Words of rows 2 p and 2 p + 1 go to to + t * part + p * 32.
+/// The parts of a vector of `cols` columns of B: row k at from + k * row, `depth` rows. Words of rows 2 p and
+/// 2 p + 1 are written to to + t * part + p * 32.
 template <class Arch, int parts>
 void split_columns(Splitter<Arch, parts>& splitter, const float* from, int64_t row, int64_t cols,
                    int64_t depth, uint32_t* to, int64_t part) {
@@ -121,7 +121,7 @@ void split_columns(Splitter<Arch, parts>& splitter, const float* from, int64_t r
 template <int parts, bool high_rows, class Unit>
 void sum_parts(Unit& unit, int64_t steps, const uint32_t* a, int64_t a_part, const uint32_t* b,
                int64_t b_part, float* sums) {
-  constexpr int64_t words = split_step / 2 * 32;  // of a step
+  constexpr int64_t words = split_step / 2 * 32;  // per step
   unit.template zero<0>();
   unit.template zero<1>();
   unit.template zero<2>();
@@ -150,7 +150,7 @@ void sum_parts(Unit& unit, int64_t steps, const uint32_t* a, int64_t a_part, con
   }
 }
 
-/// A product with a place for what its operands show.
+/// A product, and a record of what its operands contain.
 template <class P>
 struct SplitProduct : P {
   std::atomic<uint32_t>*greatest_a, *greatest_b;
@@ -224,8 +224,8 @@ void compute_range(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1) {
   raise(*q.greatest_b, greatest_b);
 }
 
-/// Computes the products, made by product(item), if the operands have parts: else false, with what is in C
-/// undefined.
+/// Computes the products, created by product(item), if the operands have parts; otherwise returns false and
+/// leaves C undefined.
 template <class Unit, int parts, class Arch, class MakeProduct>
 bool run_split(const GemmArgs<float>& g, int64_t items, const MakeProduct& product) {
   std::atomic<uint32_t> greatest_a{0}, greatest_b{0};
@@ -239,13 +239,13 @@ bool run_split(const GemmArgs<float>& g, int64_t items, const MakeProduct& produ
   return splits(greatest_a) && splits(greatest_b);
 }
 
-/// run_split, if numbers have few bits, the processor has the registers and it pays: else false.
+/// run_split if numbers have few bits, the processor has the registers and it pays; otherwise false.
 template <class Arch, class MakeProduct>
 bool split_product(const GemmArgs<float>& g, int64_t items, const MakeProduct& product) {
-  // The list of a compiled model has the types of its values alone.
+  // The type list of a compiled model contains only the types of its values.
   constexpr bool has_halves = all_types::contains<float16> || all_types::contains<bfloat16>;
   if constexpr (Arch::register_bytes == 64 && has_halves) {
-    // Splitting B takes as long as the products with some ten rows of A.
+    // Splitting B takes as long as its products with about ten rows of A.
     if (g.parts == 0 || g.packed_a != nullptr || g.a_col != 1 || g.m < 32 || g.n < split_cols ||
         g.k < split_step || g.d == g.c || !simd::has_tiles<Arch>())
       return false;

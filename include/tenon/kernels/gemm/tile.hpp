@@ -53,15 +53,15 @@ struct Pair {
 
 // ---------------------------------------------------------------------------------------------------- tiles
 
-/// The register tile. The rows x vectors sums, one row of B and a broadcast of A have to fit into the
-/// registers. Two fma units with a latency of four cycles need at least eight sums. A step of K takes rows +
-/// vectors loads for rows x vectors products, and a core loads as often as it multiplies: the squarer the
-/// tile, the better.
+/// The register tile. The rows x vectors sums, one row of B and a broadcast of A must fit into the registers.
+/// Two fma units with a latency of four cycles need at least eight sums. A step of K takes rows + vectors
+/// loads for rows x vectors products, and a core loads as often as it multiplies: the squarer the tile, the
+/// better.
 ///   32 registers  8 x 3 = 24 sums, 3 of B, 1 of A: 28
 ///   16 registers  6 x 2 = 12 sums, 2 of B, 1 of A: 15
-///   Baseline      4 x 2 =  8 sums, 2 of B, 1 of A, 1 product for want of fma: 12
+///   Baseline      4 x 2 =  8 sums, 2 of B, 1 of A, 1 product without fma: 12
 /// Plain integer products are rare: a small tile saves code. Where products take registers of their own, but
-/// have a latency that sums do not wait for, 16 registers hold 4 x 2 sums.
+/// with a latency that sums do not wait for, 16 registers hold 4 x 2 sums.
 template <class Ops, class Arch>
 struct Tile {
   using Cell = typename Ops::Cell;
@@ -70,13 +70,13 @@ struct Tile {
   static constexpr int rows = wide ? 8 : small ? 4 : 6;
   static constexpr int vectors = wide ? 3 : 2;
   static constexpr int cols = vectors * lanes<Cell, Arch>;
-  /// The cells of K in a block, at most.
+  /// The maximum number of cells of K in a block.
   static constexpr int64_t depth =
       (wide && Ops::per_cell == 1 ? 2048 : 1536) / static_cast<int64_t>(sizeof(Cell));
 };
 
-/// Cells of K in the blocks of a product over `depth` cells: as few blocks as can be, and equal ones. A block
-/// reads and writes all of C, so a short one costs as much for it as a long one.
+/// Cells of K in the blocks of a product over `depth` cells: as few blocks as possible, of equal size. A
+/// block reads and writes all of C, which costs as much for a short one as for a long one.
 template <class Ops, class Arch>
 constexpr int64_t block_depth(int64_t depth) {
   constexpr int64_t most = Tile<Ops, Arch>::depth, unit = 32;
@@ -86,8 +86,8 @@ constexpr int64_t block_depth(int64_t depth) {
   return ((depth + blocks - 1) / blocks + unit - 1) / unit * unit;
 }
 
-/// The operands of a tile: cell (i, p) of A at a[i * a_row + p * a_step], row p of B at b + p * b_step, that
-/// of the next panel b_panel behind it. Step p also prefetches what is at ahead + p * ahead_step.
+/// The operands of a tile: cell (i, p) of A at a[i * a_row + p * a_step], row p of B at b + p * b_step, and
+/// row p of the next panel b_panel cells further on. Step p also prefetches ahead + p * ahead_step.
 template <class Cell>
 struct TileOperands {
   const Cell* a;
@@ -111,7 +111,7 @@ struct TileEnd {
   Out alpha;            ///< 1 for integers
   bool bounded;
   Out lo, hi;
-  bool far;  ///< whether C is more than the second-level cache keeps beside the operands
+  bool far;  ///< whether C does not fit into the second-level cache along with the operands
   Out* raw;
 };
 
@@ -123,7 +123,7 @@ void compute_tile(int64_t depth, const TileOperands<typename Ops::Cell>& operand
   using V = batch<Cell, Arch>;
   constexpr int L = lanes<Cell, Arch>, panel_vectors = Tile<Ops, Arch>::vectors;
   const auto [a_begin, a_row, a_step, b_begin, b_step, b_panel, ahead_begin, ahead_step] = operands;
-  // Addresses of four rows are a base and two strides, for which there are registers.
+  // Addresses of four rows need a base and two strides, for which there are registers.
   const Cell *a = a_begin, *a_high = a_begin + 4 * a_row, *b = b_begin, *ahead = ahead_begin;
   V sum[R][NV];
 #pragma GCC unroll 32
@@ -154,11 +154,11 @@ void compute_tile(int64_t depth, const TileOperands<typename Ops::Cell>& operand
     ahead += ahead_step;
   };
   int64_t p = 0;
-  // Counting takes a share of the units that multiply.
+  // The loop counter competes for the units that multiply.
   for (; Tile<Ops, Arch>::wide && p + 2 <= depth; p += 2) step(), step();
   for (; p < depth; ++p) step();
   if constexpr (!Ops::fused) {
-    // At -O3, GCC would compute values that follow the loop within it and leave itself no registers.
+    // At -O3, GCC would hoist computations that follow the loop into it and run out of registers.
 #pragma GCC unroll 32
     for (int r = 0; r < R; ++r)
 #pragma GCC unroll 4
@@ -220,9 +220,9 @@ template <class Ops>
 using TileFunction = void (*)(int64_t, const TileOperands<typename Ops::Cell>&,
                               const TileEnd<typename Ops::Out>&);
 
-/// compute_tile for 1, 2, 4, 6, ... rows and every count of vectors. Other row counts use the next even one;
-/// its last row is the panel's padding of zeros. This halves the code and costs time only in the last rows of
-/// A.
+/// compute_tile for 1, 2, 4, 6, ... rows and any number of vectors. Other row counts use the next even one,
+/// whose last row is the panel's padding of zeros. This halves the code and costs time only in the last rows
+/// of A.
 template <class Ops, class Arch>
 inline constexpr auto tile_functions = []<int... I>(std::integer_sequence<int, I...>) {
   constexpr int vectors = Tile<Ops, Arch>::vectors;
@@ -230,7 +230,7 @@ inline constexpr auto tile_functions = []<int... I>(std::integer_sequence<int, I
       &compute_tile<Ops, Arch, std::max(I / vectors * 2, 1), I % vectors + 1>...};
 }(std::make_integer_sequence<int, (Tile<Ops, Arch>::rows / 2 + 1) * Tile<Ops, Arch>::vectors>{});
 
-/// Whether one or two rows take two panels of B at once: four or eight sums, where those of one panel would
+/// Whether one or two rows take two panels of B at once: four or eight sums, as those of a single panel would
 /// wait for each other. Elsewhere that is not worth its code.
 template <class Ops, class Arch>
 inline constexpr bool joins_panels = Tile<Ops, Arch>::rows == 6;
@@ -238,8 +238,8 @@ inline constexpr bool joins_panels = Tile<Ops, Arch>::rows == 6;
 /// Whether there is a tile of exactly this many rows.
 constexpr bool exact_tile(int64_t rows) { return rows == 1 || rows % 2 == 0; }
 
-/// The tile for 1 to Tile::rows rows and 1 to Tile::vectors vectors, or for one or two rows and two panels
-/// where these are joined.
+/// The tile for 1 to Tile::rows rows and 1 to Tile::vectors vectors, or for one or two rows and two panels if
+/// these are joined.
 template <class Ops, class Arch>
 TileFunction<Ops> tile_for(int64_t rows, int vectors) {
   if constexpr (joins_panels<Ops, Arch>) {
@@ -251,8 +251,8 @@ TileFunction<Ops> tile_for(int64_t rows, int vectors) {
   return tile_functions<Ops, Arch>[static_cast<std::size_t>(size * Tile<Ops, Arch>::vectors + vectors - 1)];
 }
 
-/// Whether compute_narrow serves a level: a row panel's cells of one place in K fill half a register or a
-/// whole one. A baseline vector of four cells is never so empty that the code would pay for its compilation.
+/// Whether compute_narrow supports a level: a row panel's cells of one place in K fill half a register or a
+/// whole one. A baseline vector of four cells is never empty enough to justify compiling the code.
 template <class Ops, class Arch>
 inline constexpr bool narrow_fits =
     !std::is_same_v<Arch, simd::Baseline> && (Tile<Ops, Arch>::rows == lanes<typename Ops::Cell, Arch> ||
@@ -262,8 +262,8 @@ inline constexpr bool narrow_fits =
 inline constexpr int narrow_panels = 8;
 
 /// The product for a few columns, which would leave a tile's vectors almost empty: vectors run along the rows
-/// of A instead. Sums of C columns (at b, b + 1, ...) and `panels` row panels go to raw[row * C + column].
-/// Same order of sums as in tiles.
+/// of A instead. Sums of C columns (at b, b + 1, ...) and `panels` row panels are written to raw[row * C +
+/// column], in the same order of summation as in tiles.
 template <class Ops, class Arch, int C>
 void compute_narrow(int64_t depth, const typename Ops::Cell* a, int64_t panels, const typename Ops::Cell* b,
                     int64_t b_step, typename Ops::Out* raw) {
@@ -291,7 +291,7 @@ void compute_narrow(int64_t depth, const typename Ops::Cell* a, int64_t panels, 
       for (int c = 0; c < C; ++c) sum[g][c] = Ops::add_product(av, bv[c], sum[g][c]);
     }
   }
-  // Half a register of padding ends up under the next panel's sums.
+  // Half a register of padding is overwritten by the next panel's sums.
   alignas(64) Cell column[C][narrow_panels * rows + L] = {};
 #pragma GCC unroll 8
   for (int g = 0; g < narrow_panels; ++g)
@@ -313,7 +313,7 @@ struct Finish {
   const Out* row_bias = nullptr;
   const Out* col_bias = nullptr;
   Out lo = no_lower_bound<Out>, hi = no_upper_bound<Out>;
-  const SumScaling* floats = nullptr;  ///< of int32: what makes floats of the sums, or nullptr
+  const SumScaling* floats = nullptr;  ///< for int32: dequantises the sums, or nullptr
 
   bool bounded() const {
     return std::is_floating_point_v<Out> && (lo != no_lower_bound<Out> || hi != no_upper_bound<Out>);
@@ -329,7 +329,7 @@ batch<T, Arch> load_some(const T* p, int64_t n) {
   return masks_cost<Arch> && n == lanes<T, Arch> ? simd::loadu<Arch>(p) : simd::load_n<Arch>(p, n);
 }
 
-/// Writes the floats of the sums of the last block; see finish_sums.
+/// Dequantises and writes the sums of the last block; see finish_sums.
 template <class Arch>
 void finish_floats(const int32_t* sum, int64_t sum_row, int64_t rows, int64_t cols, int64_t i, int64_t j,
                    const Finish<int32_t>& f, bool first, int32_t* c, int64_t c_row) {

@@ -8,7 +8,7 @@
 namespace tenon::TENON_ABI::kernels {
 
 namespace detail {
-/// Indices below 0 count from the end. A jump would be guessed wrong where signs are mixed.
+/// Indices below 0 count from the end. A branch would be mispredicted if signs are mixed.
 template <class I>
 constexpr int64_t wrap_index(I index, int64_t extent) {
   const auto i = static_cast<int64_t>(index);
@@ -19,7 +19,7 @@ constexpr int64_t wrap_index(I index, int64_t extent) {
 /// Whether n indices lie in [low, extent), low being 0 or -extent.
 template <class I>
 bool indices_within(const I* indices, int64_t n, int64_t low, int64_t extent) {
-  // Below 0 where the index is outside; no branch is needed for each.
+  // Negative if the index is outside; avoids a branch per index.
   const auto outside = [first = static_cast<uint64_t>(low), last = static_cast<uint64_t>(extent - 1)](
                            auto index) { return (index - first) | (last - index); };
   int64_t k = 0;
@@ -50,7 +50,7 @@ void gather(DType d, void* to, const void* from, const I* indices, int64_t count
   detail::with_mover(d, to, from, [&]<class Mover>(Mover mover) {
     const bool serial = detail::shares_bytes<Mover>;
     // Captures are by value. The compiler must assume that a store changes any variable in memory, so
-    // captured references would be read again after each store.
+    // captured references would be reloaded after each store.
     const auto rows = [=](int64_t begin, int64_t end) {
       for (int64_t row = begin; row < end;) {
         const int64_t o = row / count, stop = std::min(end, (o + 1) * count), base = o * extent;
@@ -62,8 +62,8 @@ void gather(DType d, void* to, const void* from, const I* indices, int64_t count
           }
           continue;
         }
-        // A single element is not passed as a dense row, so that the compiler knows its size. Memory fetches
-        // the same columns two rows ahead.
+        // A single element is not passed as a dense row, so that the compiler knows its size. The same
+        // columns are prefetched two rows ahead.
         const Mover move = mover;
         const int64_t n = stop - row, t = row, wrap = extent, ahead = o + 2 < outer ? 2 * extent : 0;
 #pragma GCC unroll 8
@@ -81,8 +81,8 @@ void gather(DType d, void* to, const void* from, const I* indices, int64_t count
 
 /// to[index] = from[index with its entry on `axis` replaced by indices[index]], for all indices below
 /// `extents`. `indices` and `to` have the extents `extents`, which on axes other than `axis` are at most
-/// from's. False if an index is outside of [-from's extent, from's extent) on the axis; what is written is
-/// then unspecified.
+/// from's. False if an index is outside [-from's extent, from's extent) on the axis; `to` is then
+/// unspecified.
 template <class I>
 bool gather_elements(DType d, void* to, const void* from, std::span<const int64_t> from_extents,
                      const I* indices, std::span<const int64_t> extents, int axis) {
@@ -108,7 +108,8 @@ bool gather_elements(DType d, void* to, const void* from, std::span<const int64_
       const Mover move = mover;
       const I* index = indices + t;
       const int64_t end = n, extent = from_extent, step = last_step, scale = axis_step;
-      // Indices of a row are read at once and then again, when memory would be idle: it fetches the next row.
+      // Indices of a row are read all at once and then again, when memory would be idle: the next row is
+      // prefetched.
       const auto along_row = [=](auto wrap) {
         constexpr int64_t line = 64 / sizeof(I);
         int64_t j = 0;

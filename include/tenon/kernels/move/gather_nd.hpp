@@ -1,11 +1,11 @@
-// Slices taken from the places that rows of indices name. Elements of any type.
+// Slices taken from the places named by rows of indices. Elements of any type.
 #pragma once
 
 #include "tenon/kernels/move/scatter.hpp"
 
 namespace tenon::TENON_ABI::kernels {
 
-/// to (count, inner) = the slices of `from` that plan's index rows name, `per_batch` rows for each batch; the
+/// to (count, inner) = the slices of `from` named by plan's index rows, `per_batch` rows for each batch; the
 /// batches of `from` are `batch_step` elements apart.
 inline void gather_nd(DType d, void* to, const void* from, const ScatterPlan& plan, int64_t per_batch,
                       int64_t batch_step) {

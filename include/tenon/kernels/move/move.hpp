@@ -1,5 +1,5 @@
 // Elements of any type moved between strided layouts: whole bytes in blocks, sub-byte elements by their bits,
-// strings by assignment. Concat, Split, Slice, Tile, Expand, Pad and Transpose are made of `move`.
+// strings by assignment. Concat, Split, Slice, Tile, Expand, Pad and Transpose are built on `move`.
 #pragma once
 
 #include <string>
@@ -81,7 +81,7 @@ void with_mover(DType d, void* to, const void* from, F&& f) {
   }
 }
 
-/// parallel_for over rows that write about `row_bytes` each; one after another when rows may share a byte.
+/// parallel_for over rows that write about `row_bytes` each; serial if rows may share a byte.
 template <class F>
 void for_rows(int64_t rows, int64_t row_bytes, bool serial, F&& f) {
   const int64_t grain = row_bytes >= copy_bytes ? 1 : copy_bytes / (row_bytes > 0 ? row_bytes : 1);
@@ -123,7 +123,7 @@ inline void move(DType d, void* to, Strided to_at, const void* from, Strided fro
     if (e == 0) return;
     axes += e != 1;
   }
-  if (axes > max_rank) {  // more axes than a plan holds: loops over the first axis here
+  if (axes > max_rank) {  // more axes than a plan holds: loop over the first axis here
     for (int64_t i = 0; i < extents[0]; ++i)
       move(d, to, {to_at.offset + i * to_at.strides[0], to_at.strides + 1}, from,
            {from_at.offset + i * from_at.strides[0], from_at.strides + 1}, extents.subspan(1));
@@ -164,14 +164,14 @@ inline void copy(DType d, void* to, const void* from, int64_t n) {
   });
 }
 
-/// Dense rows of some bytes each.
+/// Dense rows of `bytes` bytes each.
 struct Rows {
   const void* data = nullptr;
   int64_t bytes = 0;  ///< of a row
 };
 
-/// Writes rows one behind the other: row r of the result is row r of each part, in their order. Writes
-/// nothing and returns false for rows so long that threads have to share them.
+/// Writes rows consecutively: row r of the result is row r of each part, in their order. Without effect,
+/// returns false for rows so long that threads have to share them.
 inline bool join_rows(void* to, std::span<const Rows> parts, int64_t rows) {
   int64_t whole = 0, longest = 0;
   for (const Rows& p : parts) {
@@ -182,7 +182,7 @@ inline bool join_rows(void* to, std::span<const Rows> parts, int64_t rows) {
   parallel_for(rows, detail::copy_bytes / whole, [&](int64_t begin, int64_t end) {
     char* t = static_cast<char*>(to) + begin * whole;
     int64_t r = begin;
-    // The shortest rows: as many of one part after another as stay in the first-level cache.
+    // The shortest rows: from each part in turn, as many rows as stay in the first-level cache.
     for (int64_t n; whole <= 160 && r < end; r += n) {
       n = std::min((1 << 14) / whole, end - r);
       char* place = static_cast<char*>(to) + r * whole;
@@ -191,8 +191,8 @@ inline bool join_rows(void* to, std::span<const Rows> parts, int64_t rows) {
         place += p.bytes;
       }
     }
-    // A call for each short row would cost more than the copy. Short rows are copied in steps of sixteen
-    // bytes. The next rows write over the surplus, and the last sixteen rows are long enough to hold it.
+    // A call per short row would cost more than the copy. Short rows are copied in steps of sixteen bytes.
+    // The next rows overwrite the surplus, and the last sixteen rows are long enough to hold it.
     if (longest < 256)
       for (; r + 16 < end; ++r)
         for (const Rows& p : parts) {

@@ -1,11 +1,11 @@
-// One element among equal ones along an axis. Elements of any type.
+// One differing element among equal ones along an axis. Elements of any type.
 #pragma once
 
 #include "tenon/kernels/move/move.hpp"
 
 namespace tenon::TENON_ABI::kernels {
 
-/// to (outer, depth, inner) is values[0] throughout, but values[1] at (o, indices[o, i], i) where that index
+/// to (outer, depth, inner) is values[0] throughout, except values[1] at (o, indices[o, i], i) if that index
 /// is below depth. Indices from -depth on count from the end if `negative`.
 inline void one_hot(DType d, void* to, const int64_t* indices, const void* values, int64_t outer,
                     int64_t depth, int64_t inner, bool negative) {

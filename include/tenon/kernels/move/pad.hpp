@@ -12,10 +12,10 @@ enum class PadMode : uint8_t { constant, reflect, edge, wrap };
 struct PadArgs {
   DType dtype;
   int rank = 0;
-  const int64_t* before = nullptr;  ///< elements in front on each axis, at least 0
+  const int64_t* before = nullptr;  ///< leading border elements on each axis, at least 0
   const int64_t* extents =
       nullptr;  ///< extents taken from the source; above 0 on padded axes, except for PadMode::constant
-  const int64_t* after = nullptr;  ///< elements behind, at least 0
+  const int64_t* after = nullptr;  ///< trailing border elements, at least 0
   const void* from = nullptr;
   Strided from_at;              ///< the first element that is taken, and the steps
   const void* value = nullptr;  ///< one element, for PadMode::constant
@@ -42,7 +42,7 @@ void for_border_runs(PadMode mode, const PadSide& side, int64_t extent, F&& f) {
     int64_t from = 0, step = 0;  // edge
     if (mode == PadMode::wrap) from = extent - 1, step = -1;
     if (mode == PadMode::reflect) from = inwards ? 1 : extent - 2, step = inwards ? 1 : -1;
-    // Starts at the far end if the steps of `to` then ascend.
+    // Starts at the far end if `to` then ascends.
     const bool turn = side.inward > 0;
     const int64_t first = turn ? p + n - 1 : p;
     if (turn) from += (n - 1) * step, step = -step;
@@ -51,7 +51,7 @@ void for_border_runs(PadMode mode, const PadSide& side, int64_t extent, F&& f) {
   }
 }
 
-/// The place of the source that stands at place p of an axis, counted from the source's first; -1 for none.
+/// The source place that appears at place p of an axis, counted from the source's first; -1 for none.
 [[gnu::noinline]] inline int64_t padded_place(PadMode mode, int64_t p, int64_t extent) {
   if (p >= 0 && p < extent) return p;
   if (mode == PadMode::constant) return -1;
@@ -61,8 +61,8 @@ void for_border_runs(PadMode mode, const PadSide& side, int64_t extent, F&& f) {
   return place < extent ? place : period - place;
 }
 
-/// How rows are padded: blocks of `step` elements, of which `inner` come from the source, and `places` tells
-/// where those of the borders are in it.
+/// How rows are padded: blocks of `step` elements, `inner` of which come from the source; `places` gives the
+/// source places of the border blocks.
 struct PaddedRow {
   PadMode mode;
   const char* value;
@@ -70,7 +70,7 @@ struct PaddedRow {
   const int64_t* places;
 };
 
-/// n copies of the element at `value`. The end of what was written.
+/// Writes n copies of the element at `value`. Returns the end of the output.
 template <std::size_t bytes>
 [[gnu::always_inline]] inline char* repeat_element(char* to, const char* value, int64_t n) {
   char element[bytes];
@@ -79,7 +79,7 @@ template <std::size_t bytes>
   return to;
 }
 
-/// The blocks [place, end) of a row, all in one of its borders. `from`: what the source has of the row.
+/// The blocks [place, end) of a row, all in one of its borders. `from`: the source's part of the row.
 template <std::size_t bytes>
 [[gnu::always_inline]] inline char* pad_border(const PaddedRow& row, char* to, const char* from,
                                                int64_t place, int64_t end) {
@@ -98,13 +98,13 @@ template <std::size_t bytes>
   return to;
 }
 
-/// An axis: elements in front, elements of the source, and their distance.
+/// An axis: leading border elements, elements of the source, and their stride.
 struct PaddedAxis {
   int64_t before, extent, stride;
 };
 
-/// Writes rows [first, last) of an axis whose first element is at `from`. `row` and `axis` are copies, which
-/// the compiler knows not to change.
+/// Writes rows [first, last) of an axis whose first element is at `from`. `row` and `axis` are copies, so
+/// that the compiler knows them to be unchanged.
 template <std::size_t bytes>
 char* pad_axis(const PaddedRow row, const PaddedAxis axis, char* to, const char* from, int64_t first,
                int64_t last) {
@@ -125,11 +125,11 @@ char* pad_axis(const PaddedRow row, const PaddedAxis axis, char* to, const char*
   return to;
 }
 
-/// Pads dense rows of whole bytes: each row of the result is written once, borders and all. False where
+/// Pads dense rows of whole bytes: each row of the result is written once, including borders. False if
 /// elements are not whole bytes of one size, or rows so long that threads have to share them.
 inline bool pad_rows(PadMode mode, const PadArgs& a, const int64_t* whole) {
   if (a.rank == 0 || a.dtype == DType::string || is_packed(a.dtype)) return false;
-  // Axes without a border are one with the axis before them.
+  // Axes without a border are merged with the axis before them.
   int row = a.rank - 1;
   const int64_t size = bits_of(a.dtype) / 8;
   int64_t step = 1, lines = 1;
@@ -154,7 +154,7 @@ inline bool pad_rows(PadMode mode, const PadArgs& a, const int64_t* whole) {
           inside &= place >= 0;
           at += place * a.from_at.strides[d];
         }
-        // Outside of the other axes there is nothing of the last one of lines.
+        // Outside of the other axes, the last one has no source elements.
         PaddedAxis axis{0, inside ? 1 : 0, 0};
         if (row > 0 && inside) axis = {a.before[row - 1], a.extents[row - 1], a.from_at.strides[row - 1]};
         const int64_t first = line % together, last = std::min(together, first + end - line);
@@ -186,7 +186,7 @@ inline void pad(PadMode mode, const PadArgs& a) {
   if (detail::pad_rows(mode, a, whole)) return;
   move(a.dtype, a.to, {start, strides}, a.from, a.from_at, {a.extents, static_cast<std::size_t>(a.rank)});
 
-  // Borders are made axis by axis from the last to the first. A border covers the whole extents, borders
+  // Borders are written axis by axis from the last to the first. A border covers the whole extents, borders
   // included, of the axes done before it.
   int64_t region[max_rank];
   std::copy_n(a.extents, a.rank, region);

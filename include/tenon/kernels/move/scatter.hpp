@@ -1,5 +1,5 @@
-// Slices written to, or combined with, the places that indices name. The order is the order of the indices
-// for any number of threads, so the later of two writes to one place counts.
+// Slices written to, or combined with, the places that indices name. The order is that of the indices for any
+// number of threads, so the later of two writes to one place wins.
 #pragma once
 
 #include <complex>
@@ -74,7 +74,7 @@ inline void scatter_nd(DType d, void* to, const void* updates, const ScatterPlan
 }
 
 /// The same, but each element becomes op(element, update). Integers wrap. For bool, add and max are `or`, mul
-/// and min are `and`. In max and min NaN wins; complex types have neither.
+/// and min are `and`. In max and min NaN wins; complex types support neither.
 template <class T>
 void scatter_nd(ScatterOp op, T* to, const T* updates, const ScatterPlan& plan) {
   auto apply = [&]<ScatterOp o>() {
@@ -92,13 +92,13 @@ void scatter_nd(ScatterOp op, T* to, const T* updates, const ScatterPlan& plan) 
 }
 
 namespace detail {
-// Calls put(place in the result, u) for each update u in order. Threads divide the axes in front of `axis`:
+// Calls put(place in the result, u) for each update u in order. Threads divide the axes before `axis`:
 // updates that differ there never have the same place.
 template <class I, class Put>
 void for_scattered(std::span<const int64_t> to_extents, const I* indices, std::span<const int64_t> extents,
                    int axis, int64_t element_bytes, Put&& put) {
   const auto along = static_cast<std::size_t>(axis);
-  CopyPlan plan;  // `to` is the updates', `from` the result's place without the axis
+  CopyPlan plan;  // `to` is the place in the updates, `from` in the result without the axis
   plan.rank = static_cast<int>(extents.size());
   int64_t scale = 1, step = 1, before = 1;
   for (std::size_t a = extents.size(); a-- > 0;) {

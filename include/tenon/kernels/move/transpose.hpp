@@ -18,14 +18,14 @@
 namespace tenon::TENON_ABI::kernels {
 
 /// Serial body, in transpose_impl.hpp: to[j * to_row + i * bytes] = from[i * from_row + j * bytes] for blocks
-/// of 1, 2, 4 or 8 bytes, i < rows, j < columns. Rows' steps count bytes.
+/// of 1, 2, 4 or 8 bytes, i < rows, j < columns. Row strides are in bytes.
 template <class Arch, std::size_t bytes>
 void turn_impl(char* to, int64_t to_row, const char* from, int64_t from_row, int64_t rows, int64_t columns);
 
 namespace detail {
 
-/// A copy as a loop nest: axes of extent 1 dropped, the greatest steps of the destination outermost,
-/// neighbours that both sides walk as one merged. Steps in elements.
+/// A copy as a loop nest: axes of extent 1 dropped, the destination's largest strides outermost, neighbours
+/// that both sides walk as one merged. Strides in elements.
 struct CopyPlan {
   int rank = 0;
   int64_t size = 1;
@@ -92,10 +92,10 @@ constexpr void for_each_outer(const CopyPlan& plan, int axes, int64_t begin, int
   }
 }
 
-inline constexpr int64_t copy_bytes = 1 << 16;  // bytes that a task moves, about
+inline constexpr int64_t copy_bytes = 1 << 16;  // bytes per task, approximately
 
-/// Rows of [part, 2 part] bytes: their first `part` bytes, and their last. A copy of a length that the
-/// compiler knows is no call.
+/// Copies rows of [part, 2 part] bytes: their first `part` bytes, and their last. A copy of a length known at
+/// compile time needs no call.
 template <int64_t part>
 void copy_short_rows(char* to, int64_t to_step, const char* from, int64_t from_step, int64_t rows,
                      int64_t bytes) {
@@ -110,7 +110,7 @@ void copy_short_rows(char* to, int64_t to_step, const char* from, int64_t from_s
   }
 }
 
-/// Rows of `bytes` bytes each, whose beginnings are to_step and from_step bytes apart.
+/// Copies rows of `bytes` bytes each, which start to_step and from_step bytes apart.
 inline void copy_rows(char* to, int64_t to_step, const char* from, int64_t from_step, int64_t rows,
                       int64_t bytes) {
   const auto short_rows = [&]<int64_t part>(std::integral_constant<int64_t, part>) {
@@ -219,7 +219,7 @@ void copy_tiles(CopyPlan plan, int j, const Mover& move) {
     for (int d = j; d < i - 1; ++d) plan.swap_axes(d, d + 1);
     j = i - 1;
   }
-  // A strip that stays in the second-level cache on both sides; long where one side is short.
+  // A strip that stays in the second-level cache on both sides; long if one side is short.
   const int64_t strip_i = plan.extents[j] < 8 ? 1024 : 256, strip_j = plan.extents[i] < 8 ? 1024 : 64;
   const int64_t pieces_i = (plan.extents[i] + strip_i - 1) / strip_i;
   const int64_t pieces_j = (plan.extents[j] + strip_j - 1) / strip_j, pieces = pieces_i * pieces_j;
@@ -244,9 +244,9 @@ void copy_tiles(CopyPlan plan, int j, const Mover& move) {
   });
 }
 
-// Lets the last loop over rows, of `row_bytes`, go along an axis of few rows that are close together in the
-// source, where the plan has one of many that are far apart. The few are streams then, which the processor
-// fetches ahead; more of them would meet in the same sets of a cache.
+// Makes the last loop over rows, of `row_bytes`, run along an axis of few rows that are close together in the
+// source, if the plan has one of many that are far apart. The few are then streams that the hardware
+// prefetches; more of them would collide in the same sets of a cache.
 constexpr void walk_source(CopyPlan& plan, int64_t row_bytes) {
   const int many = plan.rank - 2, few = plan.rank - 3;
   if (few >= 0 && row_bytes >= 128 && plan.extents[few] <= 8 && plan.extents[few] < plan.extents[many] &&
@@ -280,7 +280,7 @@ void run_copy(CopyPlan plan, const Mover& move) {
     });
     return;
   }
-  // A row of few bytes takes as long as a line of memory.
+  // A row of few bytes takes as long as a cache line.
   const int64_t grain = copy_bytes / (row_bytes < 64 ? 64 : row_bytes) + 1;
   if constexpr (requires { &Mover::rows; })
     if (to_step == 1 && from_step == 1 && inner > 0) {
@@ -289,7 +289,7 @@ void run_copy(CopyPlan plan, const Mover& move) {
       return parallel_for(plan.size / n, grain, [&](int64_t begin, int64_t end) {
         while (begin < end) {
           const int64_t o = begin / many, first = begin % many;
-          // The rows of a part of the axis, or all of several outer indices.
+          // The rows of a part of the axis, or all rows of several outer indices.
           const bool whole = first == 0 && end - begin >= many;
           const int64_t stop = whole ? end / many : o + 1,
                         rows = whole ? many : std::min(many - first, end - begin);
@@ -345,7 +345,7 @@ inline void copy_strided(void* to, const int64_t* to_strides, const void* from, 
   }
 }
 
-/// The same by assignment, for strings and the like.
+/// The same by assignment, for strings and similar types.
 template <class T>
 void copy_strided(T* to, const int64_t* to_strides, const T* from, const int64_t* from_strides,
                   const int64_t* extents, int rank) {

@@ -1,4 +1,4 @@
-// Bodies of transpose.hpp: squares of elements turned in registers.
+// Bodies of transpose.hpp: squares of elements transposed in registers.
 #pragma once
 
 #include <algorithm>
@@ -35,7 +35,7 @@ struct Lanes {
   using type [[gnu::vector_size(16 * lanes)]] = T;
   static constexpr int side = 16 / static_cast<int>(sizeof(T));
 
-  // A lane from each of `lanes` rows that are `apart` bytes from one another.
+  // Loads a lane from each of `lanes` rows that are `apart` bytes apart.
   static type load(const char* from, int64_t apart) {
     if constexpr (lanes == 1) {
       type v;
@@ -65,8 +65,8 @@ struct Lanes {
   }
 };
 
-/// Where element e of vector k comes from in `count` vectors of `side` elements, one after another: their
-/// elements in turn, or every count-th of them.
+/// The source of element e of vector k in `count` consecutive vectors of `side` elements: their elements in
+/// turn, or every count-th of them.
 template <int side, int count>
 struct Woven {
   static constexpr int at(int k, int e) { return (k * side + e) / count + (k * side + e) % count * side; }
@@ -76,7 +76,7 @@ struct Unwoven {
   static constexpr int at(int k, int e) { return e * count + k; }
 };
 
-/// A vector of so many bytes.
+/// A vector of `bytes` bytes.
 template <class T, int bytes>
 struct Vector {
   using type [[gnu::vector_size(bytes)]] = T;
@@ -87,7 +87,7 @@ struct Vector {
     std::memcpy(&v, from, bytes);
     return v;
   }
-  // Element e is number From::at(k, e) of those of a, b and, if there are three, c.
+  // Element e is element From::at(k, e) of a, b and, if there are three, c.
   template <int k, int count, class From>
   static type choose(type a, type b, type c, From) {
     return [&]<int... e>(std::integer_sequence<int, e...>) {
@@ -100,16 +100,16 @@ struct Vector {
   }
 };
 
-// Turns `lanes` squares of side x side elements that lie below one another in the source, beside one another
-// in the result. Of the registers of a square, log2(side) rounds of interleaving register k with k + side / 2
-// turn it.
+// Transposes `lanes` squares of side x side elements that lie below one another in the source and side by
+// side in the result. A square's registers take log2(side) rounds of interleaving register k with k + side /
+// 2.
 template <class T, int lanes>
 void turn_squares(char* to, int64_t to_row, const char* from, int64_t from_row) {
   using L = Lanes<T, lanes>;
   using V = typename L::type;
   constexpr int side = L::side;
   V v[side], w[side];
-  // Without unrolling, v and w would lie in memory.
+  // Without unrolling, v and w would be kept in memory.
 #pragma GCC unroll 16
   for (int k = 0; k < side; ++k) v[k] = L::load(from + k * from_row, side * from_row);
 #pragma GCC unroll 4
@@ -126,7 +126,7 @@ void turn_squares(char* to, int64_t to_row, const char* from, int64_t from_row) 
   for (int k = 0; k < side; ++k) std::memcpy(to + k * to_row, &v[k], sizeof(V));
 }
 
-// Number i * count + c of the elements at `to` is number i of row c, for as many i as `bytes` bytes hold.
+// Element i * count + c at `to` is element i of row c, for as many i as fit into `bytes` bytes.
 template <class T, int bytes, int count>
 void weave_step(char* to, const char* from, int64_t from_row) {
   using V = Vector<T, bytes>;
@@ -140,7 +140,7 @@ void weave_step(char* to, const char* from, int64_t from_row) {
   if constexpr (count == 3) part(std::integral_constant<int, 2>{});
 }
 
-// The inverse: number i of row c is number i * count + c of the elements at `from`.
+// The inverse: element i of row c is element i * count + c at `from`.
 template <class T, int bytes, int count>
 void unweave_step(char* to, int64_t to_row, const char* from) {
   using V = Vector<T, bytes>;
@@ -154,9 +154,9 @@ void unweave_step(char* to, int64_t to_row, const char* from) {
   if constexpr (count == 3) row(std::integral_constant<int, 2>{});
 }
 
-// Calls step<bytes>(i) for the elements i and on of rows of n, so many bytes of each; the last step begins
-// early enough to end with the rows. False if the rows are too short, or if the level has no shuffles of
-// elements so small.
+// Calls step<bytes>(i) for the elements from i on of rows of n, `bytes` bytes of each; the last step begins
+// early enough to end with the rows. False if the rows are too short, or if the level has no shuffles of such
+// small elements.
 template <class Arch, class T, class Step>
 bool few_rows(int64_t n, const Step& step) {
   constexpr int least = 16, most = sizeof(T) < 4 ? least : Arch::register_bytes;
@@ -172,7 +172,7 @@ bool few_rows(int64_t n, const Step& step) {
   }
 }
 
-// turn_impl of two or three rows, or columns, where the result, or the source, has no gaps between them.
+// turn_impl for two or three rows, or columns, if the result, or the source, has no gaps between them.
 template <class Arch, class T, int count>
 bool weave(char* to, const char* from, int64_t from_row, int64_t n) {
   return few_rows<Arch, T>(n, [=]<int bytes>(int64_t i) {
@@ -188,7 +188,7 @@ bool unweave(char* to, int64_t to_row, const char* from, int64_t n) {
   });
 }
 
-// turn_impl of any rows and columns, one by one.
+// turn_impl for any rows and columns, one by one.
 template <class Arch, std::size_t bytes>
 void turn_each(char* to, int64_t to_row, const char* from, int64_t from_row, int64_t rows, int64_t columns) {
   constexpr int64_t size = bytes;
@@ -208,7 +208,7 @@ void turn_each(char* to, int64_t to_row, const char* from, int64_t from_row, int
 template <class Arch, std::size_t bytes>
 void turn_impl(char* to, int64_t to_row, const char* from, int64_t from_row, int64_t rows, int64_t columns) {
   using T = typename detail::BlockOf<bytes>::type;
-  // Blocks of as many elements on both sides as lie in a cache line.
+  // Blocks with a cache line of elements on both sides.
   constexpr int64_t line = 64, size = bytes, n = line / size, side = 16 / size,
                     lanes = Arch::register_bytes / 16;
   if (rows == 2 && to_row == 2 * size && detail::weave<Arch, T, 2>(to, from, from_row, columns)) return;
@@ -223,7 +223,7 @@ void turn_impl(char* to, int64_t to_row, const char* from, int64_t from_row, int
       const int64_t high = rows - i < n ? rows - i : n, wide = columns - j < n ? columns - j : n;
       const char* block = from + i * from_row + j * size;
       int64_t row = from_row;
-      // Processors do not guess lines that lie rows apart: those of the block after the next.
+      // Hardware does not predict lines that are rows apart: prefetch those of the block after the next.
       if (int64_t ahead = i + 2 * n, strip = j; rows > 2 * n || ahead < rows) {
         if (ahead >= rows) ahead -= (rows + n - 1) / n * n, strip += n;
         const int64_t lines = rows - ahead < n ? rows - ahead : n;
@@ -232,14 +232,14 @@ void turn_impl(char* to, int64_t to_row, const char* from, int64_t from_row, int
         char* result = to + strip * to_row + ahead * size;
         for (int64_t k = 0; k < n && strip + k < columns; ++k) __builtin_prefetch(result + k * to_row, 1);
       }
-      // More than eight lines of the source may go to one place of the first-level cache, and would not stay
-      // there: they are read at once.
+      // More than eight lines of the source may map to one set of the first-level cache and would be evicted:
+      // they are read at once.
       if (n > 8 && high == n && wide == n && row % (65536 / n) == 0) {
         for (int64_t k = 0; k < n; ++k) std::memcpy(read + k * line, block + k * row, line);
         block = read;
         row = line;
       }
-      // The last squares begin early enough to end with the block, and may begin before it.
+      // The last squares begin early enough to end with the block, possibly before its beginning.
       for (int64_t k = 0; k < wide; k += side) {
         const int64_t y = std::min(k, wide - side);
         char* const out = to + (j + y) * to_row + i * size;

@@ -6,7 +6,7 @@
 namespace tenon::TENON_ABI::kernels {
 
 /// Copies dense matrices of rows x columns elements, `count` elements in all, with zeros (strings: empty
-/// ones) below the k-th diagonal or, where not `upper`, above it. Types of packed elements are not supported.
+/// ones) below the k-th diagonal or, if not `upper`, above it. Types of packed elements are not supported.
 inline void triangle(DType d, void* to, const void* from, int64_t count, int64_t rows, int64_t columns,
                      int64_t k, bool upper) {
   if (count == 0) return;

@@ -15,12 +15,12 @@ namespace tenon::TENON_ABI::kernels {
 
 namespace detail {
 
-/// The type in which columns of type T are compared: unsigned integers as the signed ones of their bits.
+/// The type in which columns of type T are compared: for unsigned integers, the signed ones of equal width.
 template <class T>
 using arg_value = typename std::conditional_t<std::is_integral_v<T>, std::make_signed<T>,
                                               std::type_identity<compute_t<T>>>::type;
 
-/// An order of elements: the greatest of `of(x)` is the extremum that is looked for.
+/// An order of elements: the greatest `of(x)` is the extremum sought.
 template <class V>
 struct ArgOrder {
   V turn;  // floats: a factor; integers: the bits that are inverted, so that nothing overflows
@@ -37,7 +37,7 @@ struct ArgOrder {
     if constexpr (std::is_integral_v<V>) return static_cast<V>(x ^ turn);
     else return x * turn;
   }
-  /// Whether x takes the place of `best`. NaN beats every number; of equals, the first or the last stands.
+  /// Whether x replaces `best`. NaN beats every number; of equals, the first or the last wins.
   bool beats(V x, V best) const {
     return (x > best) | (last_index ? (x == best) | (x != x) : (x != x) & (best == best));
   }
@@ -85,12 +85,11 @@ int64_t arg_line(const T* x, int64_t n, bool last_index) {
   }
 }
 
-/// The extremum of each of n <= reduce_tile columns, in the order's terms, and the row that it is in, of
-/// `rows` rows.
+/// The extremum of each of n <= reduce_tile columns, in the order's terms, and its row among `rows` rows.
 template <class Arch, class V, class X>
 [[gnu::noinline]] void arg_rows(const X& x, int64_t stride, int64_t rows, int64_t n, ArgOrder<V> order,
                                 V* best, int64_t* y) {
-  // Vectors of V and of rows have equally many lanes.
+  // Vectors of V and of row numbers have equal lane counts.
   using Row = std::conditional_t<sizeof(V) == 8, int64_t, int32_t>;
   constexpr int64_t most = 1 << 30;
   Row at[reduce_tile];
@@ -142,8 +141,8 @@ void arg_tile(const X& x, int64_t* y, int64_t axis, int64_t inner, int64_t n, Ar
   join(other, at, 1, whole);
 }
 
-/// Lines that are shorter than this are turned into columns: to find a place in a line takes a jump that is
-/// not foreseen.
+/// Lines shorter than this are turned into columns: finding a place in a line takes a branch that is
+/// mispredicted.
 template <class X>
 inline constexpr int64_t arg_short_line = std::is_pointer_v<X> ? 2 * short_line : short_line;
 

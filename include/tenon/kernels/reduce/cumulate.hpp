@@ -30,16 +30,16 @@ Sum running(Sum sum, T x) {
   else return sum * convert<Sum>(x);
 }
 
-/// `columns` neighbours, at most cumulated_block, through `extent` rows that are `step` elements from one
-/// another. y may be x.
+/// Accumulates `columns` neighbours, at most cumulated_block, through `extent` rows that are `step` elements
+/// apart. y may be x.
 inline constexpr int64_t cumulated_block = 1024;
 template <CumulateOp F, class T>
 void cumulate_columns(const T* x, T* y, int64_t extent, int64_t step, int64_t columns, bool exclusive) {
   using Sum = typename RunningOf<T>::type;
-  constexpr int64_t part = 16;  // a constant, for which compilers use vectors
+  constexpr int64_t part = 16;  // a constant, so that compilers use vectors
   Sum sums[cumulated_block];
   std::fill_n(sums, columns, F == CumulateOp::sum ? Sum(0) : Sum(1));
-  // Where rows follow one another in memory, the processor's own prefetching does not keep up.
+  // Where rows are contiguous in memory, the hardware prefetcher does not keep up.
   const int64_t ahead = step == columns ? int64_t{1024 / sizeof(T)} : 0;
   for (int64_t k = 0; k < extent; ++k, x += step, y += step) {
     int64_t i = 0;
@@ -63,7 +63,7 @@ void cumulate_columns(const T* x, T* y, int64_t extent, int64_t step, int64_t co
   }
 }
 
-/// `lines` dense lines, as many at once as hide what each waits for its sums.
+/// Accumulates `lines` dense lines, as many at once as hide the latency of their sums.
 template <CumulateOp F, class T>
 void cumulate_lines(const T* x, T* y, int64_t extent, int64_t lines, bool exclusive, bool reverse) {
   using Sum = typename RunningOf<T>::type;
@@ -92,7 +92,7 @@ void cumulate_lines(const T* x, T* y, int64_t extent, int64_t lines, bool exclus
 
 }  // namespace detail
 
-/// Serial body: cumulate_columns of sums, of `blocks` blocks that are `apart` elements from one another.
+/// Serial body: cumulate_columns of sums, for `blocks` blocks that are `apart` elements apart.
 template <class Arch>
 void cumulate_impl(const float* x, float* y, int64_t blocks, int64_t apart, int64_t extent, int64_t step,
                    int64_t columns, bool exclusive);
@@ -111,7 +111,7 @@ void cumulate(const T* x, T* y, int64_t outer, int64_t extent, int64_t inner, bo
   const int64_t blocks = (inner + block - 1) / block;
   parallel_for(outer * blocks, std::max<int64_t>(1, 4096 / (extent * std::min(inner, block))),
                [&](int64_t begin, int64_t end) {
-                 // Blocks that are whole axes are a task's to walk at once.
+                 // If blocks are whole axes, a task walks several at once.
                  const int64_t together = blocks == 1 ? end - begin : 1;
                  for (int64_t b = begin; b < end; b += together) {
                    const int64_t first = b % blocks * block, columns = std::min(block, inner - first);

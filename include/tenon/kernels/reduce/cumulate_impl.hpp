@@ -8,8 +8,8 @@ namespace tenon::TENON_ABI::kernels {
 
 namespace detail {
 
-/// `rows` rows of count vectors, or of n columns; sums are what precedes them, and then what precedes the
-/// next.
+/// `rows` rows of count vectors, or of n columns; `sums` holds what precedes the rows, and is updated to what
+/// precedes the next.
 template <class Arch, bool exclusive, int count, class... N>
 void cumulate_rows(const float* x, float* y, int64_t rows, int64_t step, int64_t ahead, double* sums,
                    N... n) {
@@ -41,7 +41,7 @@ void cumulate_block(const float* x, float* y, int64_t extent, int64_t step, int6
   std::fill_n(sums, columns + width, 0.0);
   // Rows per step: fewer would load and store the sums more often, more would be too many streams.
   const int64_t together = columns <= some ? extent : 4;
-  // Where rows follow one another in memory, the processor's own prefetching does not keep up.
+  // Where rows are contiguous in memory, the hardware prefetcher does not keep up.
   const int64_t ahead = step == columns && columns <= 512 ? 512 : 0;
   for (int64_t k = 0; k < extent; k += together, x += together * step, y += together * step) {
     const int64_t rows = std::min(together, extent - k);

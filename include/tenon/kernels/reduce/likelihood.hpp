@@ -1,4 +1,4 @@
-// Negative log-likelihood: of each sample the log-probability of its class, negated, weighted, and added up.
+// Negative log-likelihood: the weighted sum of the negated log-probabilities of the samples' classes.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace tenon::TENON_ABI::kernels {
 
 /// Log-probabilities x of extents (outer, classes, inner), the classes of outer * inner samples, and a factor
-/// for each class. Samples of class `ignored` count nothing.
+/// for each class. Samples of class `ignored` are skipped.
 template <class X, class W, class I>
 struct Likelihood {
   const X* x = nullptr;

@@ -1,4 +1,4 @@
-// The lines along one axis of a dense tensor seen as (outer, axis, inner), numbered outer * inner, as tasks.
+// The lines along one axis of a dense tensor seen as (outer, axis, inner), outer * inner in number, as tasks.
 #pragma once
 
 #include <algorithm>
@@ -8,10 +8,10 @@
 
 namespace tenon::TENON_ABI::kernels::detail {
 
-/// Neighbouring lines with a stride that are walked at once, at most.
+/// The maximum number of neighbouring lines with a stride that are walked at once.
 inline constexpr int reduce_tile = 128;
 
-/// Neighbouring lines that are walked at once: parts of `inner` of about one width.
+/// Neighbouring lines that are walked at once: parts of `inner` of similar width.
 constexpr int64_t lines_together(int64_t inner) {
   if (inner == 1) return 1;
   constexpr int64_t cache_line = 16;  // in floats
@@ -19,8 +19,8 @@ constexpr int64_t lines_together(int64_t inner) {
   return (inner + parts * cache_line - 1) / (parts * cache_line) * cache_line;
 }
 
-/// f(first, last) for all lines, in tasks of about so many elements; a task ends where a part of `inner`
-/// does.
+/// Calls f(first, last) for all lines, in tasks of about `elements` elements; a task ends at the end of a
+/// part of `inner`.
 template <class F>
 void parallel_lines(int64_t outer, int64_t axis, int64_t inner, int64_t elements, const F& f) {
   if (inner == 0) return;

@@ -71,7 +71,7 @@ template <class Arch, class T>
 void lrn_impl(const LrnArgs<T>& args, int64_t first, int64_t last);
 
 namespace detail {
-// The number of lines of n elements that makes a task worth a thread.
+// The number of lines of n elements that makes a task worthwhile for a thread.
 constexpr int64_t normalize_grain(int64_t n) { return n >= 1 << 14 ? 1 : (1 << 14) / (n > 0 ? n : 1); }
 }  // namespace detail
 

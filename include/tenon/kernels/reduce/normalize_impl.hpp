@@ -54,8 +54,8 @@ void norm_row(const T* x, T* y, int64_t n, double mean, double inv_std, const T*
 
 template <class Arch, class T>
 void norm_rows(const LayerNormArgs<T>& a, bool centred, int64_t first_row, int64_t last_row) {
-  // Several rows take each pass together where the first-level cache holds them: one row's passes wait for
-  // its sums.
+  // Several rows take each pass together if they fit the first-level cache: a single row's passes would wait
+  // for its sums.
   constexpr int64_t most = 4, cached = 16384 / static_cast<int64_t>(sizeof(T));
   const int64_t together = a.n * most <= cached ? most : 1;
   double mean[most], inv_std[most];
@@ -149,8 +149,8 @@ void lrn_impl(const LrnArgs<T>& a, int64_t first, int64_t last) {
     const B root = simd::sqrt(v);
     return B(C(1)) / (root * simd::sqrt(root));
   };
-  // Each window of `size` channels is the end of one block of as many and the beginning of the next: wide
-  // ones are added up from sums of these, so that the time does not grow with the size.
+  // Each window of `size` channels is the end of one block of that size and the beginning of the next: wide
+  // windows are composed of sums of these, so that the time does not grow with the size.
   const bool wide = std::min(a.size, channels) > 32;
   Scratch scratch;
   C* from_begin = wide ? scratch.take<C>(channels * width) : nullptr;

@@ -1,4 +1,4 @@
-// Elements that are converted as they are read, and short lines of them that become columns.
+// Elements that are converted as they are read, and short lines of them that are turned into columns.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace tenon::TENON_ABI::kernels {
 
 namespace detail {
 
-/// Elements of another type, which `read` converts to type C; takes the place of a pointer to them.
+/// Elements of another type, which `read` converts to type C; replaces a pointer to them.
 template <class C>
 struct ReadAs {
   const char* at;

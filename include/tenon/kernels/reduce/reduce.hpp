@@ -37,7 +37,7 @@ struct ReducePlan {
   int rank = 0;
   bool last_reduced = false;  ///< the kind of the last axis
   int64_t kept = 1;           ///< elements of the result
-  int64_t reduced = 1;        ///< elements that make one element of the result
+  int64_t reduced = 1;        ///< elements per element of the result
   int64_t extents[max_rank] = {};
   int64_t strides[max_rank] = {};  ///< of the input, in elements
 };
@@ -134,19 +134,19 @@ constexpr ReduceKind kind_of(ReduceOp op) {
 }
 
 inline constexpr int64_t reduce_grain = 1 << 15;  // input elements a task takes
-inline constexpr int reduce_partials = 512;       // partial results that are kept on the stack, at most
+inline constexpr int reduce_partials = 512;       // maximum of partial results kept on the stack
 
 }  // namespace detail
 
-/// Serial bodies, in reduce_impl.hpp. Sets number o - first of `partial` for each result o in [first, last),
-/// over [begin, end) of the plan.reduced elements that make it.
+/// Serial bodies, in reduce_impl.hpp. Sets element o - first of `partial` for each result o in [first, last),
+/// over elements [begin, end) of its plan.reduced elements.
 template <class Arch, detail::ReduceKind kind, class T>
 void reduce_part(const T* x, detail::Partials partial, const ReducePlan& plan, int64_t first, int64_t last,
                  int64_t begin, int64_t end);
 template <class Arch, class T>
 void reduce_part_impl(ReduceOp op, const T* x, detail::Partials partial, const ReducePlan& plan,
                       int64_t first, int64_t last, int64_t begin, int64_t end);
-/// y[o] from numbers s * results + o of `partial`, s < parts, which it joins in number o.
+/// y[o] from elements s * results + o of `partial`, s < parts, which are joined in element o.
 template <class Arch, class T>
 void reduce_finish_impl(ReduceOp op, const detail::Partials partial, int64_t parts, T* y, int64_t results,
                         int64_t reduced);
@@ -166,9 +166,9 @@ void reduce_cut(ReduceOp op, T* y, const ReducePlan& plan, const Part& part) {
   if (plan.kept > some || plan.reduced / 4 * plan.kept < reduce_grain) {
     const int64_t work = plan.reduced > 0 ? plan.reduced : 1;
     int64_t grain = work >= reduce_grain ? 1 : reduce_grain / work;
-    // Results in columns are read row by row; a task takes row pieces long enough to be worth fetching.
+    // Results in columns are read row by row; a task takes pieces of rows long enough to be worth fetching.
     if (!plan.last_reduced && grain < some) grain = some;
-    // Tasks of one size; in columns, of whole rows or of whole lines of the cache.
+    // Tasks of equal size; in columns, whole rows or whole cache lines.
     const int64_t inner = plan.rank > 0 ? plan.extents[plan.rank - 1] : 1;
     const int64_t line = plan.last_reduced ? 1 : inner <= some ? inner : 16;
     const int64_t tasks = (plan.kept + grain - 1) / grain;
@@ -206,7 +206,7 @@ void reduce(ReduceOp op, const T* x, T* y, const ReducePlan& plan) {
       });
 }
 
-/// The same with the op known to the compiler: a header-only build then instantiates that op alone.
+/// The same with an op known at compile time: a header-only build then instantiates that op alone.
 template <ReduceOp op, class T>
 void reduce(const T* x, T* y, const ReducePlan& plan) {
 #ifdef TENON_COMPILED

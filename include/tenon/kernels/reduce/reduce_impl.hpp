@@ -1,7 +1,7 @@
 // Bodies of reduce.hpp. If the last axis is reduced, each contiguous run is reduced to a number. If it is
-// kept, up to `reduce_tile` neighbouring results are made at once from rows of that width. Loops are compiled
-// for floats, narrow floats, double, int32_t and 64-bit integers; elements of other types are converted in
-// panels.
+// kept, up to `reduce_tile` neighbouring results are computed at once from rows of that width. Loops are
+// compiled for floats, narrow floats, double, int32_t and 64-bit integers; elements of other types are
+// converted in panels.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,7 @@ using reduce_join =
                                           std::conditional_t<kind == ReduceKind::product, Multiply, Add>>>;
 
 /// The type in which elements of type T are reduced: integers that stay integers in 64 bits, where all but
-/// comparisons of uint64_t wrap alike. Products are kept in double, in which no order of factors makes them
+/// comparisons of uint64_t wrap alike. Products are kept in double, where no order of factors makes them
 /// overflow.
 template <ReduceKind kind, class T>
 using reduce_lane = std::conditional_t<
@@ -106,7 +106,7 @@ reduce_total<C> reduce_run_of(const ReadAs<C>& x, int64_t n, const F& f) {
   return total;
 }
 
-/// Reduces `rows` rows of n elements into n totals, in each of so many blocks, as reduce_rows does.
+/// Reduces `rows` rows of n elements into n totals, in each of several blocks, as reduce_rows does.
 template <class Arch, class Join, class T, class F>
   requires std::is_integral_v<T>
 [[gnu::noinline]] void reduce_rows_of(const T* x, int64_t stride, int64_t rows, int64_t n,
@@ -178,8 +178,8 @@ int64_t result_offset(const ReducePlan& plan, int64_t o) {
   return d < 0 ? offset : offset + o * plan.strides[d];
 }
 
-/// One result, number 0 of p, from [begin, end) of the elements that make it; element 0 is at x. C is the
-/// type of lanes.
+/// One result, number 0 of p, from elements [begin, end) of its elements; element 0 is at x. C is the type of
+/// lanes.
 template <class Arch, ReduceKind kind, class C, class X>
 void reduce_line(const X& x, Partials p, const ReducePlan& plan, int64_t begin, int64_t end) {
   const auto run = [&]<class J>(J, const auto& f) {
@@ -200,16 +200,16 @@ void reduce_line(const X& x, Partials p, const ReducePlan& plan, int64_t begin, 
   }
 }
 
-/// The same for n results in each of so many blocks, at most reduce_tile, whose elements lie in columns: the
-/// plan's last axis is kept. Several blocks are a plan's of rank 3. `copies` rows of one block are taken as
-/// one.
+/// The same for n results in each of `blocks` blocks, at most reduce_tile in all, whose elements lie in
+/// columns: the plan's last axis is kept. Several blocks occur in plans of rank 3 only. `copies` rows of one
+/// block are treated as one.
 template <class Arch, ReduceKind kind, class C, class X>
 [[gnu::noinline]] void reduce_columns(const X& x, Partials p, const ReducePlan& plan, int64_t begin,
                                       int64_t end, int64_t n, int64_t copies, int64_t blocks) {
   const int64_t stride = plan.rank > 1 ? plan.strides[plan.rank - 2] : n;
   const int64_t results = blocks * n, columns = copies * results;
   reduce_total<C> room[reduce_tile + simd::lanes<C, Arch>];
-  // The totals of several copies, or of a register in part, are more than the results.
+  // The totals of several copies, or of a partial register, are more than the results.
   const bool apart = copies > 1 || n % simd::lanes<C, Arch> != 0;
   const auto pass = [&]<class J>(J, const auto& f, auto* result) {
     auto* const total = apart ? room : reinterpret_cast<reduce_total<C>*>(result);
@@ -260,7 +260,7 @@ void reduce_lines(const X& x, Partials partial, const ReducePlan& plan, int64_t 
 }
 
 /// The loops of a kind over elements X, and over columns that have been copied. The walk through a tensor is
-/// one piece of code for all kinds.
+/// shared by all kinds.
 template <class Copy, class X>
 struct ReduceLoops {
   template <class From>
@@ -274,8 +274,8 @@ struct ReduceLoops {
   bool exponentials;
 };
 
-/// reduce_part of elements that are of type C, the type of lanes, or are read as such; columns are copied as
-/// elements of type Copy.
+/// reduce_part for elements of type C, the type of lanes, or read as such; columns are copied as elements of
+/// type Copy.
 template <class Arch, class C, class Copy, class X>
 [[gnu::noinline]] void reduce_elements(const X& x, Partials partial, const ReducePlan& plan, int64_t first,
                                        int64_t last, int64_t begin, int64_t end,
@@ -339,7 +339,7 @@ void reduce_part(const T* x, detail::Partials partial, const ReducePlan& plan, i
         detail::reduce_columns<Arch, kind, C, const Copy*>, kind == detail::ReduceKind::exponentials};
     detail::reduce_elements<Arch, C>(from, partial, plan, first, last, begin, end, loops);
   };
-  // Integers are converted as they are loaded where they are of the usual width.
+  // Integers of the usual width are converted as they are loaded.
   if constexpr (std::is_same_v<compute_t<T>, C> || (std::is_same_v<T, int32_t> && std::is_integral_v<C>))
     reduce_as(T{}, x);
   else if constexpr (std::is_same_v<T, uint64_t> && std::is_integral_v<C>)
@@ -349,7 +349,7 @@ void reduce_part(const T* x, detail::Partials partial, const ReducePlan& plan, i
 
 namespace detail {
 
-/// total[o] = numbers s * results + o of `total`, s < parts, joined.
+/// Joins elements s * results + o of `total`, s < parts, into total[o].
 template <class Arch, class V>
 [[gnu::noinline]] void join_parts(ReduceKind kind, V* total, int64_t results, int64_t parts) {
   if (parts == 1) return;
@@ -357,7 +357,7 @@ template <class Arch, class V>
     case ReduceKind::greatest: return join_copies<Greatest>(total, results, parts);
     case ReduceKind::least: return join_copies<Least>(total, results, parts);
     case ReduceKind::product: return join_copies<Multiply>(total, results, parts);
-    default: return join_copies<Add>(total, results, parts);  // as reduce_join has it
+    default: return join_copies<Add>(total, results, parts);  // as in reduce_join
   }
 }
 
@@ -414,8 +414,8 @@ void reduce_finish_impl(ReduceOp op, detail::Partials partial, int64_t parts, T*
   const double* const real = partial.real;
   for (int64_t o = 0; o < results; ++o) {
     if constexpr (std::is_integral_v<T>) {
-      // The logarithm of a sum that is 0 or negative is no integer; a result out of T's range becomes the
-      // nearest T.
+      // The logarithm of a sum that is 0 or negative is not an integer; a result outside T's range becomes
+      // the nearest T.
       constexpr T low = std::numeric_limits<T>::min(), high = std::numeric_limits<T>::max();
       if (!(real[o] > static_cast<double>(low))) y[o] = low;
       else y[o] = real[o] >= static_cast<double>(high) ? high : static_cast<T>(real[o]);

@@ -1,4 +1,4 @@
-// Loops over contiguous rows, and over rows of a tile of columns, that the bodies of several kernels share.
+// Loops over contiguous rows, and over rows of a tile of columns, shared by the bodies of several kernels.
 // Floats are summed in blocks of at most 16 additions per lane, and the blocks in double: the rounding error
 // stays near the error of one addition for any length.
 #pragma once
@@ -42,7 +42,7 @@ struct Greatest {
   template <class V>
   static V join(const V& x, const V& y) {
     if constexpr (std::is_arithmetic_v<V>) {
-      const V most = x > y ? x : y;  // apart from NaN, for which compilers then use vectors
+      const V most = x > y ? x : y;  // ignores NaN, so that compilers use vectors
       return x != x ? x : most;
     } else return simd::max_nan(x, y);
   }
@@ -56,7 +56,7 @@ struct Least {
   template <class V>
   static V join(const V& x, const V& y) {
     if constexpr (std::is_arithmetic_v<V>) {
-      const V least = x < y ? x : y;  // apart from NaN, for which compilers then use vectors
+      const V least = x < y ? x : y;  // ignores NaN, so that compilers use vectors
       return x != x ? x : least;
     } else return simd::min_nan(x, y);
   }
@@ -76,7 +76,7 @@ typename B::value_type join_lanes(const B& v) {
   else return simd::fold_lanes(v, [](auto x, auto y) { return Join::join(x, y); });
 }
 
-/// Reduces n contiguous elements into a total, in each of so many runs that are `stride` apart; f(batch, i)
+/// Reduces n contiguous elements into a total, in each of several runs that are `stride` apart; f(batch, i)
 /// maps a batch of elements from i of a run on, f(batch, i, count) the last `count` ones.
 template <class Arch, class Join, class T, class F>
 [[gnu::noinline]] void reduce_runs(const T* x, int64_t n, const F& f, double* totals, int64_t runs,
@@ -94,7 +94,7 @@ template <class Arch, class Join, class T, class F>
       int64_t i = at;
       B joined = neutral;
       if (end - at >= ways * width) {
-        // Four named sums: an array of them would be in memory if the compiler did not unroll the loop.
+        // Four named sums: an array would be kept in memory if the compiler did not unroll the loop.
         B a = mapped(i), b = mapped(i + width), c = mapped(i + 2 * width), d = mapped(i + 3 * width);
         for (i += ways * width; i + ways * width <= end; i += ways * width) {
           a = Join::join(mapped(i), a);
@@ -121,8 +121,8 @@ double reduce_run(const T* x, int64_t n, const F& f) {
   return total;
 }
 
-/// Sets n totals to what begins them, and others behind them up to a whole register: a register is not loaded
-/// from smaller pieces that have just been stored.
+/// Sets n totals, padded to a whole register, to the neutral element: loading a register from smaller recent
+/// stores would stall.
 template <class Arch, class Join>
 void begin_totals(double* total, int64_t n) {
   constexpr int wide = simd::lanes<double, Arch>;
@@ -130,7 +130,7 @@ void begin_totals(double* total, int64_t n) {
     simd::storeu(total + j, simd::broadcast<Arch>(Join::template identity<double>()));
 }
 
-/// Joins the lanes of v with as many totals.
+/// Joins each lane of v with one total.
 template <class Arch, class Join, class C>
 void join_totals(const simd::batch<C, Arch>& v, double* total) {
   constexpr int width = simd::lanes<C, Arch>, wide = simd::lanes<double, Arch>;
@@ -144,17 +144,17 @@ void join_totals(const simd::batch<C, Arch>& v, double* total) {
     simd::storeu(total + k, Join::join(load(k), simd::loadu<Arch>(total + k)));
 }
 
-/// Reduces `rows` rows of n elements into n totals, in each of so many blocks, whose first elements are
-/// `block_stride` apart: blocks * n <= reduce_tile. Behind the totals is room up to a whole register.
-/// f(batch, j, i) maps the elements of column j and on, counted through the blocks, that lie i elements from
-/// x; f(batch, j, i, count) the last columns.
+/// Reduces `rows` rows of n elements into n totals, in each of `blocks` blocks, whose first elements are
+/// `block_stride` apart: blocks * n <= reduce_tile. After the totals there is room up to a whole register.
+/// f(batch, j, i) maps the elements from column j on, counted through the blocks, that lie i elements from x;
+/// f(batch, j, i, count) the last columns.
 template <class Arch, class Join, class T, class F>
 [[gnu::noinline]] void reduce_rows(const T* x, int64_t stride, int64_t rows, int64_t n, double* total,
                                    const F& f, int64_t blocks = 1, int64_t block_stride = 0) {
   using C = compute_t<T>;
   constexpr int64_t width = simd::lanes<C, Arch>;
   alignas(64) C sums[reduce_tile];
-  // Rows per step: fewer would load and store the sums more often, more that are far apart would be too many
+  // Rows per step: fewer would load and store the sums more often, more distant rows would be too many
   // streams.
   const int64_t step = stride <= 4 * reduce_tile ? 16 : 4;
   for (int64_t row = 0, first = 0, block = 0; rows > 0 && first < blocks * n;) {
@@ -173,7 +173,7 @@ template <class Arch, class Join, class T, class F>
         for (int k = 0; k < 4; ++k) acc = Join::join(mapped(i += stride), acc);
       for (; r < end; ++r) acc = Join::join(mapped(i += stride), acc);
       if (!ends) return simd::storeu(sums + j, acc);
-      // Columns behind the last may be others' totals.
+      // Columns past the last may be other totals.
       ((acc = simd::first_n(acc, last, simd::broadcast<Arch>(Join::template identity<C>()))), ...);
       join_totals<Arch, Join, C>(acc, total + first + j);
     };
@@ -185,8 +185,9 @@ template <class Arch, class Join, class T, class F>
   }
 }
 
-/// How many of `rows` short rows of n <= reduce_tile elements, without gaps between them, are taken as one
-/// row. That makes several copies of a column; joining them takes the time of more rows than few copies lose.
+/// How many of `rows` short rows of n <= reduce_tile elements, without gaps between them, are treated as one
+/// row. That yields several copies of a column; joining them takes as long as more rows than few copies would
+/// lose.
 template <class C, class Arch>
 int64_t rows_together(int64_t rows, int64_t n) {
   const int64_t most = std::min(rows, reduce_tile / n),
@@ -202,7 +203,7 @@ void join_copies(V* total, int64_t n, int64_t copies) {
 
 /// Lines shorter than this are turned into columns first.
 inline constexpr int64_t short_line = 24;
-/// So many columns are narrow: they are turned into wide ones first where they are short.
+/// Up to this many columns are narrow: they are turned into wide ones first if they are short.
 inline constexpr int64_t narrow_columns = 4;
 
 /// y = f(x, i) over n contiguous elements, a batch at a time.

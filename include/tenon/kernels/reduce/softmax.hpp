@@ -1,6 +1,6 @@
 // Softmax and log-softmax along one axis of a dense tensor seen as (outer, axis, inner). Stable: the greatest
-// element is subtracted first. A line that is -infinity throughout, or holds NaN or +infinity, becomes NaN,
-// as the formula says.
+// element is subtracted first. A line that is all -infinity, or contains NaN or +infinity, becomes NaN, as
+// the formula says.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace tenon::TENON_ABI::kernels {
 
-/// Serial body, in softmax_impl.hpp: the lines [first, last) of the outer * inner.
+/// Serial body, in softmax_impl.hpp: the lines [first, last) of outer * inner.
 template <class Arch, class T>
 void softmax_impl(bool log, const T* x, T* y, int64_t axis, int64_t inner, int64_t first, int64_t last);
 

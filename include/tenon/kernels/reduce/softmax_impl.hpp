@@ -1,5 +1,5 @@
-// Bodies of softmax.hpp. Contiguous lines go through three passes (greatest, exponentials and their sum,
-// scaling); lines with a stride are done a tile of neighbours at a time.
+// Bodies of softmax.hpp. Contiguous lines take three passes (greatest, exponentials and their sum, scaling);
+// lines with a stride are processed in tiles of neighbours.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace tenon::TENON_ABI::kernels {
 
 namespace detail {
 
-/// The greatest element of a contiguous line; any when one is NaN, which the line's exponentials then show.
+/// The greatest element of a contiguous line; any if one is NaN, which the line's exponentials then reveal.
 template <class Arch, class T>
 compute_t<T> greatest_of_row(const T* x, int64_t n) {
   using C = compute_t<T>;
@@ -37,12 +37,12 @@ compute_t<T> greatest_of_row(const T* x, int64_t n) {
   return simd::max_of_lanes(simd::at_least(simd::at_least(a, b), simd::at_least(c, d)));
 }
 
-/// How far ahead memory is asked for while exponentials are computed, in elements.
+/// Prefetch distance while exponentials are computed, in elements.
 inline constexpr int64_t softmax_ahead = 1 << 12;
 
-/// The sum of the exponentials of a contiguous line's elements less `greatest`; f(e, i) or f(e, i, count)
-/// gets each batch of them. The exponentials take so long that one sum of them is enough, and that the next
-/// line comes into the cache meanwhile.
+/// The sum of the exponentials of a contiguous line's elements minus `greatest`; f(e, i) or f(e, i, count)
+/// gets each batch of them. The exponentials take long enough for a single sum to suffice, and for the next
+/// line to be prefetched meanwhile.
 template <class Arch, class T, class F>
 double sum_exponentials(const T* x, int64_t n, const simd::batch<compute_t<T>, Arch>& greatest, const F& f) {
   using B = simd::batch<compute_t<T>, Arch>;
@@ -96,8 +96,8 @@ void softmax_row(bool log, const T* x, T* y, int64_t n) {
 }
 
 /// `rows` contiguous lines of n elements, so short that `count` registers hold one: (count - 1) lanes < n <=
-/// count lanes. Two lines at a time, because each is a long chain of operations; softmax_row makes the same
-/// bits of a last one.
+/// count lanes. Lines are processed in pairs, because each is a long chain of operations; for a last single
+/// line softmax_row yields the same bits.
 template <class Arch, int count, class T>
 void softmax_short_rows(bool log, const T* x, T* y, int64_t n, int64_t rows) {
   using C = compute_t<T>;
@@ -161,7 +161,7 @@ void softmax_tile(bool log, const T* x, T* y, int64_t axis, int64_t inner, int64
   const int64_t columns = copies * n, whole = axis / copies * copies;
   double total[reduce_tile + width];
   alignas(64) C greatest[reduce_tile + width] = {}, last[reduce_tile + width] = {};
-  // f(offset, stride, rows, columns) for the rows that are taken together, and for the rest.
+  // Calls f(offset, stride, rows, columns) for the rows that are processed together, and for the rest.
   const auto for_rows = [&](const auto& f) {
     f(int64_t{0}, copies * inner, axis / copies, columns);
     if (whole < axis) f(whole * inner, inner, axis - whole, n);

@@ -1,5 +1,5 @@
-// Elements, and numbers between elements, of a tensor's spatial axes at the points of a grid. Bodies of
-// linear sampling of floats: grid_sample_impl.hpp.
+// Elements of a tensor's spatial axes, and values interpolated between them, at the points of a grid. Bodies
+// of linear sampling of floats: grid_sample_impl.hpp.
 #pragma once
 
 #include <algorithm>
@@ -21,8 +21,7 @@ enum class SamplePadding : uint8_t { zeros, border, reflection };
 
 /// x (batch, channels, extents...), points (batch, count, axes), y (batch, channels, count). The coordinates
 /// of a point, the last axis first, lie in [-1, 1]: with align_corners these are the middles of the outermost
-/// elements, else their outer edges. Coordinates that are no numbers count as the first element, or with
-/// zeros as outside.
+/// elements, else their outer edges. NaN coordinates count as the first element, or with zeros as outside.
 struct GridSampleArgs {
   SampleMode mode = SampleMode::linear;
   SamplePadding padding = SamplePadding::zeros;
@@ -36,8 +35,8 @@ struct GridSampleArgs {
 
 namespace detail {
 
-/// Reflects x at the edges until it lies between them; 0 where there is nothing between, and for an x that is
-/// no number or too far away for F to tell elements apart.
+/// Reflects x at the edges until it lies between them; 0 if there is nothing between, and for an x that is
+/// NaN or too large for F to distinguish elements.
 template <class F>
 F reflect(F x, F low, F high) {
   const F range = high - low;
@@ -49,13 +48,13 @@ F reflect(F x, F low, F high) {
   return std::clamp((x < low) == even ? low + rest : high - rest, low, high);
 }
 
-/// The elements of one axis that a coordinate stands for: indices, -1 for a zero outside, and weights.
+/// The elements of one axis that a coordinate refers to: indices, -1 for a zero outside, and weights.
 struct GridTaps {
   int64_t index[4];
   double weight[4];
 };
 
-/// F, the type of the coordinates, is the type of the arithmetic too.
+/// F, the type of the coordinates, is also the type of the arithmetic.
 template <class F>
 void grid_taps(const GridSampleArgs& a, int axis, F coordinate, GridTaps& taps) {
   const int64_t extent = a.extents[axis];
@@ -64,11 +63,11 @@ void grid_taps(const GridSampleArgs& a, int axis, F coordinate, GridTaps& taps) 
   F x = a.align_corners ? (coordinate + 1) / 2 * (n - 1) : (uncontracted((coordinate + 1) * n) - 1) / 2;
   if (a.mode == SampleMode::nearest) x = std::nearbyint(x);
   if (!(x >= low && x <= high)) {
-    // As PyTorch has it, cubic interpolation takes border elements around the place itself.
+    // As in PyTorch, cubic interpolation takes border elements around the place itself.
     if (a.padding == SamplePadding::border)
       x = !(x >= 0 || x < 0) ? F{0} : a.mode == SampleMode::cubic ? x : std::clamp(x, F{0}, n - 1);
     if (a.padding == SamplePadding::reflection) x = reflect(x, low, high);
-    // Far outside, so is all that is near.
+    // Far outside, all neighbours are outside too.
     x = x > -8 ? std::min(x, n + 8) : F{-8};
   }
   const F base = std::floor(x);
@@ -111,7 +110,7 @@ void grid_taps(const GridSampleArgs& a, int axis, F coordinate, GridTaps& taps) 
 /// none, and its weight.
 class GridTerms {
  public:
-  static constexpr int64_t most = 512;  ///< points that are done together
+  static constexpr int64_t most = 512;  ///< points that are processed together
 
   explicit GridTerms(const GridSampleArgs& a)
       : a_(a),
@@ -171,7 +170,7 @@ class GridTerms {
   }
 
  private:
-  /// `together` divides the number of terms. `outside`: whether terms may be none.
+  /// `together` divides the number of terms. `outside`: whether terms may be absent.
   template <int together, bool outside, class T>
   auto sum_terms(const T* x, int64_t p) const {
     using C = interpolated_t<T>;
@@ -188,7 +187,7 @@ class GridTerms {
     return total;
   }
 
-  /// The terms of the axes so far, times the taps of the next axis, are the terms with it.
+  /// The product of the terms of the axes so far and the taps of the next axis yields the terms including it.
   void find_point(int64_t p) {
     int64_t* const place = place_ + p;
     double* const weight = weight_ + p;
@@ -217,13 +216,13 @@ class GridTerms {
   float* narrow_ = nullptr;  // the weights
   int64_t* place_ = nullptr;
   int64_t* order_ = nullptr;  // points that have all terms, then the others
-  int64_t insides_ = 0;       // how many have all
+  int64_t insides_ = 0;       // how many have all terms
 };
 
 }  // namespace detail
 
-/// Points that linear sampling of floats does together. Term k of point p is at [k * linear_block + p]: an
-/// element of the plane, -1 for none, and its weight.
+/// Points that linear sampling of floats processes together. Term k of point p is at [k * linear_block + p]:
+/// an element of the plane, -1 for none, and its weight.
 inline constexpr int64_t linear_block = 128;
 
 // Serial bodies, for one to three axes of at most 2^22 elements.
@@ -239,14 +238,14 @@ void grid_line_impl(const float* x, int64_t terms, const int32_t* place, const f
 template <class Arch>
 void grid_turn_impl(const float* x, int64_t plane, int64_t channels, int64_t row, int64_t first, int64_t last,
                     float* turned);
-/// y[c * y_row + p] = the sum of the terms of point p of channel c; `sums` is memory of (n, row).
+/// y[c * y_row + p] = the sum of the terms of point p of channel c; `sums` is scratch memory of (n, row).
 template <class Arch>
 void grid_rows_impl(const float* turned, int64_t row, int64_t channels, int64_t terms, const int32_t* place,
                     const float* weight, int64_t n, float* sums, float* y, int64_t y_row);
 
 namespace detail {
 
-/// Whether sample_linear can do it.
+/// Whether sample_linear supports the arguments.
 inline bool samples_linear(const GridSampleArgs& a) {
   if (a.mode != SampleMode::linear || a.type == DType::float64 || a.axes > 3) return false;
   int64_t plane = 1;
@@ -258,8 +257,8 @@ inline bool samples_linear(const GridSampleArgs& a) {
   return true;
 }
 
-/// Planes are turned into rows of channels where there are enough points to pay for that, so that a point's
-/// channels are vectors, and where that takes at most 64 MB.
+/// Planes are turned into rows of channels, so that a point's channels are vectors, if there are enough
+/// points to pay for it and it takes at most 64 MB.
 inline void sample_linear(const GridSampleArgs& a, const float* x, float* y) {
   constexpr int64_t block = linear_block, most = 1 << 19;  // elements of the turned planes
   int64_t plane = 1;
@@ -310,7 +309,7 @@ inline void sample_linear(const GridSampleArgs& a, const float* x, float* y) {
 
 }  // namespace detail
 
-/// Integers are truncated. T: any type but strings, which have the nearest mode alone.
+/// Integers are truncated. T: any type but strings, which support only the nearest mode.
 template <class T>
 void grid_sample(const GridSampleArgs& a, const T* x, T* y) {
   if constexpr (std::is_same_v<T, float>)

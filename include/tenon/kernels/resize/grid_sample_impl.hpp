@@ -11,7 +11,7 @@ namespace tenon::TENON_ABI::kernels {
 
 namespace detail {
 
-/// Where coordinates of an axis lie: the element before, and how far behind it.
+/// The place of coordinates on an axis: the preceding element, and the distance from it.
 template <class Arch>
 void find_between(const GridSampleArgs& a, int axis, simd::batch<float, Arch> at,
                   simd::batch<int32_t, Arch>& before, simd::batch<float, Arch>& ratio) {
@@ -19,7 +19,7 @@ void find_between(const GridSampleArgs& a, int axis, simd::batch<float, Arch> at
   constexpr int L = simd::lanes<float, Arch>;
   const auto n = static_cast<float>(a.extents[axis]);
   const float low = a.align_corners ? 0.0f : -0.5f, high = a.align_corners ? n - 1 : n - 0.5f;
-  // Kept apart from the subtraction, which would be one operation with it: places are the same at all levels.
+  // Kept apart from the subtraction, with which it would be fused: places are the same at all levels.
   const V scaled = simd::in_register((at + V(1.0f)) * V(n));
   V x = a.align_corners ? (at + V(1.0f)) * V(0.5f) * V(n - 1) : (scaled - V(1.0f)) * V(0.5f);
   if (const auto within = (x >= V(low)) & (x <= V(high)); !simd::all(within)) {
@@ -29,7 +29,8 @@ void find_between(const GridSampleArgs& a, int axis, simd::batch<float, Arch> at
       for (float& v : lane) v = reflect(v, low, high);
       x = simd::loadu<Arch>(lane);
     } else {
-      // Two elements beyond the ends are as far outside as any. NaN is there too, or at the first element.
+      // Two elements past the ends are as far outside as any. NaN also ends up there, or at the first
+      // element.
       const bool zeros = a.padding == SamplePadding::zeros;
       const V least(zeros ? -2.0f : 0.0f), most(zeros ? n + 1 : n - 1);
       x = simd::select(within, x, simd::select(x > least, simd::min(x, most), least));
@@ -37,7 +38,7 @@ void find_between(const GridSampleArgs& a, int axis, simd::batch<float, Arch> at
   }
   const V base = simd::floor(x);
   ratio = x - base;
-  // The last digits of a float of this size are a whole number.
+  // The low bits of a float of this size are a whole number.
   constexpr float magic = 0x1.8p23f;
   before =
       simd::bits_as<int32_t>(base + V(magic)) - simd::batch<int32_t, Arch>(std::bit_cast<int32_t>(magic));
@@ -51,7 +52,7 @@ void grid_terms_impl(const GridSampleArgs& a, const float* points, int64_t n, in
   using I = simd::batch<int32_t, Arch>;
   constexpr int64_t L = simd::lanes<float, Arch>, block = linear_block;
   for (int64_t p = 0; p < n; p += L) {
-    // The coordinates of as many points, an axis after another.
+    // The coordinates of L points, axis by axis.
     alignas(64) float columns[3 * L] = {};
     for (int64_t i = 0; i < std::min(L, n - p); ++i)
       for (int d = 0; d < a.axes; ++d) columns[d * L + i] = points[(p + i) * a.axes + a.axes - 1 - d];

@@ -1,11 +1,11 @@
-// The type in which numbers between elements are computed.
+// The type in which interpolated numbers are computed.
 #pragma once
 
 #include "tenon/base/types.hpp"
 
 namespace tenon::TENON_ABI::kernels {
 
-/// Complex numbers stay; others are computed in float where it holds all of them, else in double.
+/// Complex numbers stay; others are computed in float if it holds all of them, else in double.
 template <class T>
 using interpolated_t =
     std::conditional_t<is_complex(dtype_of<T>), T,

@@ -1,5 +1,5 @@
-// Resampling along the axes of a dense tensor, one axis after another, and the choice of elements by an index
-// for each axis. Bodies of the former: resize_impl.hpp.
+// Resampling along the axes of a dense tensor, one after another, and the selection of elements by an index
+// per axis. Bodies of resampling: resize_impl.hpp.
 #pragma once
 
 #include <algorithm>
@@ -55,7 +55,7 @@ void resample(const T* x, T* y, const ResampleAxis<T>& axis, int64_t outer, int6
 
 namespace detail {
 
-/// A row of n elements from the columns, which repeat each element `times` times where that is not 0.
+/// A row of n elements from the columns, which repeat each element `times` times unless that is 0.
 template <class Mover>
 void pick_columns(const Mover& mover, int64_t to, int64_t from, const int64_t* columns, int64_t n,
                   int64_t times, int64_t wide) {
@@ -65,7 +65,7 @@ void pick_columns(const Mover& mover, int64_t to, int64_t from, const int64_t* c
   for (int64_t j = 0; j < n; ++j) move.row(to + j, 0, from + columns[j], 0, 1);
 }
 
-/// `rows` rows, one behind another, of `wide` >= 4 elements of 4 bytes twice each.
+/// `rows` consecutive rows of `wide` >= 4 elements of 4 bytes, each twice.
 inline void pick_twice(char* to, const char* from, int64_t wide, int64_t rows) {
   using Four [[gnu::vector_size(16)]] = uint32_t;
   // The last step begins early enough to end with the row.
@@ -81,7 +81,7 @@ inline void pick_twice(char* to, const char* from, int64_t wide, int64_t rows) {
       std::memcpy(place + 16, &high, sizeof high);
     };
     put(first);
-    if (rows > 1) put(first + 8 * wide);  // mostly the last one
+    if (rows > 1) put(first + 8 * wide);  // usually the last one
     for (int64_t r = 2; r < rows; ++r) put(first + 8 * wide * r);
   }
 }
@@ -112,14 +112,14 @@ inline void pick(DType d, void* to, std::span<const int64_t> to_extents, const v
   if (plan.size == 0) return;
   const int last = rank - 1;
   const int64_t n = plan.extents[last], *columns = index[last], along = last > 0 ? plan.extents[last - 1] : 1;
-  // How often each column is repeated, where all are alike: 1 for whole rows, 0 where columns differ.
+  // How often each column is repeated, if equal for all: 1 for whole rows, 0 if columns differ.
   int64_t times = n % from_extents.back() == 0 ? n / from_extents.back() : 0;
   for (int64_t j = 0; times > 0 && j < n; ++j)
     if (columns[j] != j / times) times = 0;
   detail::with_mover(d, to, from, [&]<class Mover>(Mover mover) {
     const bool serial = detail::shares_bytes<Mover>;
     detail::for_rows(plan.size / n, n * Mover::size, serial, [&](int64_t begin, int64_t end) {
-      int64_t before = -1;  // what the row before was made of
+      int64_t before = -1;  // the source of the previous row
       for (int64_t row = begin; row < end;) {
         int64_t start = 0;
         for (int64_t rest = row / along, a = last - 1; a-- > 0; rest /= plan.extents[a])

@@ -20,7 +20,7 @@ void resample_rows_impl(const T* x, T* y, const ResampleAxis<T>& axis, int64_t i
     T* to = y + row * inner;
     const int64_t* index = axis.index + j;
     const T* weights = axis.weights + j;
-    // Memory that the next row reads, which the processor does not guess where rows are left out.
+    // Memory that the next row reads, which the hardware does not predict where rows are skipped.
     const bool fetches = axis.in > out && j + 1 < out;
     int64_t i = 0;
     for (; i + 2 * width <= inner; i += 2 * width) {
@@ -51,7 +51,7 @@ void resample_rows_impl(const T* x, T* y, const ResampleAxis<T>& axis, int64_t i
 
 namespace detail {
 
-/// Elements [begin, end) of a line, which have two neighbours for taps.
+/// Elements [begin, end) of a line, whose taps are two neighbours.
 template <class Arch>
 void resample_pairs(const float* from, float* to, const ResampleAxis<float>& axis, int64_t begin,
                     int64_t end) {

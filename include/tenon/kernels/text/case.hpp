@@ -1,4 +1,4 @@
-// Upper and lower case: Unicode's simple mappings, one code point for one, which no environment decides.
+// Upper and lower case: Unicode's simple mappings, one code point to one, independent of any locale.
 #pragma once
 
 #include <algorithm>
@@ -130,7 +130,7 @@ inline constexpr CaseRange to_lower_ranges[] = {
 
 }  // namespace detail
 
-/// The code point in the other case, or itself where it has none. In Turkic languages i and I keep, or lack,
+/// The code point in the other case, or itself if it has none. In Turkic languages i and I keep, or lack,
 /// their dots.
 inline char32_t with_case(char32_t c, Case to, bool turkic) {
   if (turkic && to == Case::upper && c == U'i') return 0x130;

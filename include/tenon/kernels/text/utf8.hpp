@@ -1,4 +1,4 @@
-// UTF-8: code points from bytes and back.
+// UTF-8: decoding and encoding of code points.
 #pragma once
 
 #include <string_view>
@@ -7,7 +7,7 @@
 
 namespace tenon::TENON_ABI::kernels {
 
-/// A code point and how many bytes it takes; none where the bytes are not UTF-8.
+/// A code point and the number of its bytes; none if the bytes are not UTF-8.
 struct CodePoint {
   char32_t value = 0;
   int length = 0;

@@ -1,4 +1,4 @@
-// Arithmetic that xsimd lacks or does in another way, and reductions over the lanes of a vector.
+// Arithmetic that xsimd lacks or implements differently, and reductions over the lanes of a vector.
 #pragma once
 
 #include <concepts>
@@ -8,10 +8,10 @@
 
 namespace tenon::TENON_ABI::simd {
 
-/// The greatest whole number not above x, with x's sign where it is zero.
+/// The greatest whole number not above x, with x's sign if it is zero.
 template <class T, class A>
 xsimd::batch<T, A> floor(const xsimd::batch<T, A>& x) {
-  // SSE2 has no instruction for it, and xsimd then converts to integers, which is undefined for great
+  // SSE2 has no instruction for it, and xsimd then converts to integers, which is undefined for large
   // numbers.
   if constexpr (std::is_base_of_v<xsimd::sse2, A> && !std::is_base_of_v<xsimd::sse4_1, A>) {
     const xsimd::batch<T, A> near = xsimd::nearbyint(x);
@@ -20,10 +20,10 @@ xsimd::batch<T, A> floor(const xsimd::batch<T, A>& x) {
     return xsimd::floor(x);
   }
 }
-/// The least whole number not below x, with x's sign where it is zero.
+/// The least whole number not below x, with x's sign if it is zero.
 template <class T, class A>
 xsimd::batch<T, A> ceil(const xsimd::batch<T, A>& x) {
-  const xsimd::batch<T, A> sign(T(-0.0));  // not by minus, which makes 0 of -0
+  const xsimd::batch<T, A> sign(T(-0.0));  // not by minus, which turns -0 into 0
   return simd::floor(x ^ sign) ^ sign;
 }
 
@@ -32,7 +32,7 @@ template <class T, class A>
 inline xsimd::batch<T, A> mul_add(const xsimd::batch<T, A>& x, const xsimd::batch<T, A>& y,
                                   const xsimd::batch<T, A>& z) {
 #if defined(__AVX512F__)
-  // xsimd 8.1 has a multiplication and an addition here, which not every compiler fuses.
+  // xsimd 8.1 uses a multiplication and an addition here, which not every compiler fuses.
   if constexpr (detail::bytes<A> == 64) {
     if constexpr (std::is_same_v<T, float>) return _mm512_fmadd_ps(x, y, z);
     else if constexpr (std::is_same_v<T, double>) return _mm512_fmadd_pd(x, y, z);
@@ -43,7 +43,7 @@ inline xsimd::batch<T, A> mul_add(const xsimd::batch<T, A>& x, const xsimd::batc
 }
 
 namespace detail {
-// The greater or the lesser; y if either is NaN, as x86's instruction has it, but x where `tested` is.
+// The greater or the lesser; y if either is NaN, like x86's instruction, but x where `tested` is NaN.
 template <bool greater, class T, class A>
 inline xsimd::batch<T, A> extremum_or_first(const xsimd::batch<T, A>& x, const xsimd::batch<T, A>& y,
                                             const xsimd::batch<T, A>& tested) {
@@ -238,7 +238,7 @@ inline T max_of_lanes(const xsimd::batch<T, A>& v) {
 /// The least lane; NaN when any lane is NaN. T: float, double.
 template <class T, class A>
 inline T min_of_lanes(const xsimd::batch<T, A>& v) {
-  // -0 minus x, as 0 minus x would not turn the sign of 0.
+  // -0 minus x, because 0 minus x would not flip the sign of 0.
   return -max_of_lanes(xsimd::batch<T, A>(T(-0.0)) - v);
 }
 

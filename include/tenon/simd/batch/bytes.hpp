@@ -1,4 +1,4 @@
-// Products, conversions and places of bytes and 16-bit integers.
+// Products, conversions and rearrangements of bytes and 16-bit integers.
 #pragma once
 
 #include <algorithm>
@@ -39,21 +39,21 @@ inline constexpr bool has_dot_bytes_16 =
     false;
 #endif
 
-/// Whether the level has the instruction of dot_bytes, and the processor too.
+/// Whether the level has the instruction of dot_bytes and the processor supports it.
 template <class Arch>
 inline bool has_dot_bytes() {
   if constexpr (has_dot_bytes_16<Arch>) return vnni<Arch::register_bytes>();
   return false;
 }
 
-/// Each lane as four bytes, unsigned in x and signed in y: z + x0 y0 + x1 y1 + x2 y2 + x3 y3, wrapping. For
-/// levels with has_dot_bytes_16, it has to be there (has_dot_bytes).
+/// Each lane as four bytes, unsigned in x and signed in y: z + x0 y0 + x1 y1 + x2 y2 + x3 y3, wrapping. At
+/// levels with has_dot_bytes_16, the processor must support it (has_dot_bytes).
 template <class A>
 inline xsimd::batch<int32_t, A> dot_bytes(const xsimd::batch<int32_t, A>& x,
                                           const xsimd::batch<int32_t, A>& y,
                                           const xsimd::batch<int32_t, A>& z) {
-  // The levels do without VNNI, so that the compiler need not have intrinsics for it. Of those that it has,
-  // GCC reads weights again for each product, which takes twice the time.
+  // The levels do not include VNNI, so the compiler may lack intrinsics for it. With them, GCC would reload
+  // weights for each product, which doubles the time.
 #if defined(__AVX512F__)
   if constexpr (detail::bytes<A> == 64) {
     __m512i sum = z, u = x, s = y;
@@ -204,11 +204,12 @@ inline void store_bytes(uint8_t* p, const xsimd::batch<int32_t, A>& v) {
   }
 }
 
-/// round(x) + zero of numbers within 2^22, to nearest, ties to even; only the low byte of each lane is right.
+/// round(x) + zero for numbers within 2^22, to nearest, ties to even; only the low byte of each lane is
+/// valid.
 template <class A>
 inline xsimd::batch<int32_t, A> round_bytes(const xsimd::batch<float, A>& x,
                                             const xsimd::batch<int32_t, A>& zero) {
-  // A float of this size has its whole part in its last bits.
+  // A float of this size has its whole part in its low bits.
   return bits_as<int32_t>(x + xsimd::batch<float, A>(0x1.8p23f)) + zero;
 }
 
@@ -228,7 +229,7 @@ inline __m512i rounded_quarters(const xsimd::batch<float, A>* x, int32_t zero, i
       _mm512_max_epu8(_mm512_packus_epi16(low, high), _mm512_set1_epi8(static_cast<char>(lo)));
   return _mm512_min_epu8(bytes, _mm512_set1_epi8(static_cast<char>(hi)));
 }
-/// Bytes of rounded_quarters in the order of the vectors.
+/// The bytes of rounded_quarters in vector order.
 template <class A>
 inline __m512i in_order(__m512i quarters) {
   return _mm512_permutexvar_epi32(_mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15),
@@ -255,8 +256,8 @@ inline __m256i rounded_halves(const xsimd::batch<float, A>* x, int32_t zero, int
 }  // namespace detail
 #endif
 
-/// Bytes of the numbers of `count` vectors side by side: round(x) + zero, to nearest, ties to even, within lo
-/// and hi, which are of the unsigned range, with the bits `flip` changed. The numbers lie within 2^31.
+/// Bytes of the numbers of `count` contiguous vectors: round(x) + zero, to nearest, ties to even, within lo
+/// and hi, which are in the unsigned range, with the bits `flip` changed. The numbers lie within 2^31.
 template <int count, class A>
 inline void store_rounded(uint8_t* p, const xsimd::batch<float, A>* x, int32_t zero, int32_t lo, int32_t hi,
                           uint8_t flip = 0) {
@@ -328,11 +329,11 @@ inline void store_rounded_n(uint8_t* p, const xsimd::batch<float, A>* x, int32_t
 }
 
 #if defined(__AVX512F__)
-/// table[x] of each byte, of a table in four vectors. Only where vbmi().
+/// table[x] of each byte, for a table in four vectors. Only if vbmi().
 template <class A>
 inline xsimd::batch<uint8_t, A> look_up_bytes(const xsimd::batch<uint8_t, A>* table,
                                               const xsimd::batch<uint8_t, A>& x) {
-  // The level does without VBMI, so that the compiler has no intrinsic for it here.
+  // The level does not include VBMI, so the compiler has no intrinsic for it here.
   const auto pick = [&](int k) {
     __m512i found = x;
     const __m512i low = table[k], high = table[k + 1];
@@ -345,7 +346,7 @@ inline xsimd::batch<uint8_t, A> look_up_bytes(const xsimd::batch<uint8_t, A>* ta
 #endif
 
 #if defined(__AVX2__)
-/// The first n bytes at p in the lower half, and those at q in the upper one; n is up to half of the lanes.
+/// The first n bytes at p in the lower half, and at q in the upper one; n is up to half of the lanes.
 template <class Arch>
 inline batch<uint8_t, Arch> load_halves_n(const uint8_t* p, const uint8_t* q, int64_t n) {
 #if defined(__AVX512F__)
@@ -364,7 +365,7 @@ inline batch<uint8_t, Arch> load_halves_n(const uint8_t* p, const uint8_t* q, in
   }
 }
 
-/// Of four vectors of words, vectors 0 and 1, or with `high` 2 and 3: vector k has in lane i the word of the
+/// From four vectors of words, vectors 0 and 1, or with `high` 2 and 3: lane i of vector k is the word of the
 /// bytes r0[j], r1[j], r2[j], r3[j], j = 16 (i / 4) + 4 k + i % 4. For levels with registers of 32 bytes and
 /// more.
 template <bool high, class A>
@@ -402,8 +403,9 @@ inline void interleave_quarters(const xsimd::batch<uint8_t, A> (&row)[2], xsimd:
   }
 }
 
-/// The first n bytes of store_rounded<4>, where byte j comes from the lane of interleave_quarters' column j;
-/// with `two`, for registers of 64 bytes, the first n of each half, those of the upper one to p2.
+/// The first n bytes of store_rounded<4>, where byte j comes from the lane of column j in
+/// interleave_quarters; with `two`, for registers of 64 bytes, the first n of each half, with the upper
+/// half's written to p2.
 template <bool two, class A>
 inline void store_rounded_quarters_n(uint8_t* p, [[maybe_unused]] uint8_t* p2,
                                      const xsimd::batch<float, A>* x, int32_t zero, int32_t lo, int32_t hi,
@@ -502,7 +504,8 @@ inline void interleave_rows(const uint8_t* const* row, int rows, uint8_t flip, u
 #endif
 }
 
-/// to[j] = two int16: r0[j] ^ flip less zero in the low half, the same of r1[j] in the high one, for j < 16.
+/// to[j] = two int16: r0[j] ^ flip minus zero in the low half, the same for r1[j] in the high one, for j <
+/// 16.
 template <class Arch>
 inline void interleave_pairs(const uint8_t* r0, const uint8_t* r1, uint8_t flip, int32_t zero, int32_t* to) {
 #if defined(__x86_64__)
@@ -541,7 +544,7 @@ inline void interleave_vectors(const uint8_t* r0, const uint8_t* r1, const uint8
                                batch<int32_t, Arch>* to) {
 #if defined(__AVX512F__)
   if constexpr (Arch::register_bytes == 64) {
-    // Each quarter of a vector gets a word of each vector that is made, so that unpacking ends in order.
+    // Each quarter of a vector gets a word of each result vector, so that unpacking yields them in order.
     const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
     const auto load = [&](const uint8_t* p) {
       return _mm512_permutexvar_epi32(order, _mm512_loadu_si512(p));

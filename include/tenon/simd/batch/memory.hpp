@@ -156,8 +156,8 @@ inline __m256i mask_of_bits(uint64_t bits) {
 
 }  // namespace detail
 
-/// Lanes whose bit is set from memory, the others `fill`. Reads nothing else, so that p itself may lie
-/// outside.
+/// Loads lanes whose bit is set from memory; the others are `fill`. Reads nothing else, so p itself may be
+/// out of bounds.
 template <class Arch, class T>
 inline batch<T, Arch> load_masked(const T* p, uint64_t bits, T fill) {
   constexpr int width = lanes<T, Arch>;

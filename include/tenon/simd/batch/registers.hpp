@@ -1,5 +1,5 @@
 // Vectors of one element type at one instruction-set level: the only header that includes xsimd and
-// intrinsics. It is written to xsimd 8.1; names that later versions changed are hidden here.
+// intrinsics. It is written for xsimd 8.1; names that later versions changed are hidden here.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 #include "tenon/simd/arch.hpp"
 
-// GCC 12's AVX-512 intrinsics read variables that they leave unset on purpose, and warn of it where inlined.
+// GCC 12's AVX-512 intrinsics read variables that they leave uninitialised on purpose, and warn when inlined.
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wuninitialized"
@@ -28,7 +28,7 @@ namespace tenon::TENON_ABI::simd {
 
 namespace detail {
 
-// xsimd's name of the registers of so many bytes.
+// xsimd's name for registers of this many bytes.
 #if defined(__x86_64__)
 template <int bytes>
 using registers = std::conditional_t<bytes == 64, xsimd::avx512bw,
@@ -44,12 +44,12 @@ inline constexpr std::size_t bytes = sizeof(xsimd::batch<float, A>);
 
 }  // namespace detail
 
-// Of xsimd's own, lane by lane. Called qualified, as all functions here.
+// xsimd's own, lane by lane. Called qualified, like all functions here.
 using xsimd::abs, xsimd::nearbyint, xsimd::isnan, xsimd::select;
 using xsimd::all, xsimd::any;  ///< whether all or any of the lanes of a comparison hold
 using xsimd::max, xsimd::min, xsimd::to_float;
 
-/// Which lanes differ; NaN differs from all. xsimd 8.1's x != y is false for NaN at the levels above
+/// Which lanes differ; NaN differs from everything. xsimd 8.1's x != y is false for NaN at the levels above
 /// Baseline.
 template <class T, class A>
 inline xsimd::batch_bool<T, A> not_equal(const xsimd::batch<T, A>& x, const xsimd::batch<T, A>& y) {
@@ -74,7 +74,7 @@ inline batch<T, Arch> broadcast(T x) {
   return batch<T, Arch>(x);
 }
 
-/// v, once computed: GCC would load a number from memory again for every product that it is in.
+/// v, computed once: GCC would reload a number from memory for every product that uses it.
 template <class T, class A>
 inline xsimd::batch<T, A> in_register(const xsimd::batch<T, A>& v) {
 #if defined(__x86_64__)
@@ -90,8 +90,7 @@ inline xsimd::batch<T, A> in_register(const xsimd::batch<T, A>& v) {
 #endif
 }
 
-/// p, once computed: GCC would keep a pointer of its own, and step it, for each number that a loop reads
-/// there.
+/// p, computed once: GCC would keep and increment a separate pointer for each number that a loop reads there.
 template <class T>
 inline T* in_register(T* p) {
   asm("" : "+r"(p));

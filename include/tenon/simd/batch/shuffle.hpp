@@ -1,4 +1,4 @@
-// Numbers in other places: halves of words, tables, every other number, small transposes.
+// Rearranged numbers: halves of words, tables, every other number, small transposes.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ inline xsimd::batch<T, A> pick(const xsimd::batch<T, A>& x, const xsimd::batch<T
       __builtin_shufflevector(std::bit_cast<Lanes>(x.data), std::bit_cast<Lanes>(y.data), place(i)...));
 }
 
-/// Lane i is number place(i) of the numbers of x and then y. `place` has no state, so that the compiler,
+/// Lane i is number place(i) of the numbers of x and then y. `place` is stateless, so that the compiler,
 /// which chooses the instructions, knows the places.
 template <class T, class A, class Place>
 inline xsimd::batch<T, A> pick(const xsimd::batch<T, A>& x, const xsimd::batch<T, A>& y, Place place) {
@@ -26,12 +26,12 @@ inline xsimd::batch<T, A> pick(const xsimd::batch<T, A>& x, const xsimd::batch<T
   return pick(x, y, place, std::make_integer_sequence<int, width>{});
 }
 
-/// Every other number of x, from number `of_x` on, and then of y, from number `of_y` on: 0 or 1. T: float,
-/// double.
+/// Every other number of x, starting at index `of_x`, and then of y, starting at index `of_y`: 0 or 1. T:
+/// float, double.
 template <int of_x, int of_y, class T, class A>
 inline xsimd::batch<T, A> pick_alternate(const xsimd::batch<T, A>& x, const xsimd::batch<T, A>& y) {
 #if defined(__AVX2__)
-  // g++ would take twice the instructions.
+  // g++ would generate twice the instructions.
   if constexpr (bytes<A> == 32 && sizeof(T) == 4) {
     const __m256 mixed = _mm256_shuffle_ps(x, y, _MM_SHUFFLE(2 + of_y, of_y, 2 + of_x, of_x));
     return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(mixed), _MM_SHUFFLE(3, 1, 2, 0)));
@@ -85,7 +85,8 @@ inline xsimd::batch<T, A> pick_lanes(const xsimd::batch<T, A>& x, const xsimd::b
   }
 }
 
-/// table[index % period] of each lane, the table aligned. Fast where a register holds 16 words, or with the
+/// table[index % period] of each lane, with an aligned table. Fast if a register holds 16 words, or eight
+/// with the period 8 and the table stored twice.
 /// period 8 and the table twice, eight.
 template <int period, class T, class A>
 inline xsimd::batch<T, A> look_up(const T (&table)[16], const xsimd::batch<uint32_t, A>& index) {
@@ -99,7 +100,7 @@ inline xsimd::batch<T, A> look_up(const T (&table)[16], const xsimd::batch<uint3
 template <class T, class Arch>
 constexpr uint64_t even_masks(uint64_t bits) {
   constexpr int half = lanes<T, Arch> / 2;
-  // Bit i goes to bit 2 i, in each half of the word.
+  // Bit i moves to bit 2 i, in each half of the word.
   uint64_t x = (bits & ((uint64_t{1} << half) - 1)) | (bits >> half) << 32;
   x = (x | x << 4) & 0x0f0f0f0f0f0f0f0fu;
   x = (x | x << 2) & 0x3333333333333333u;
@@ -107,7 +108,7 @@ constexpr uint64_t even_masks(uint64_t bits) {
   return (x & 0xffffffffu) | (x >> 32) << 33;
 }
 
-// The second of two loads begins one early, so that it ends with the last number wanted.
+// The second of two loads begins one early, to end with the last number needed.
 
 /// Lane i from p[2 * i]. Reads up to the last of these. T: float, double.
 template <class Arch, class T>
@@ -124,8 +125,8 @@ inline void split_pairs(const xsimd::batch<T, A>& x, const xsimd::batch<T, A>& y
   odd = detail::pick_alternate<1, 1>(x, y);
 }
 
-/// The last n numbers of `before`, and then the numbers of x as far as there is room. The compiler has to
-/// know n, up to `most`, when it has unrolled loops. T: of 32 bits.
+/// The last n numbers of `before`, followed by as many numbers of x as fit. The compiler must know n, up to
+/// `most`, after unrolling loops. T: of 32 bits.
 template <int most, class T, class A>
 [[gnu::always_inline]] inline xsimd::batch<T, A> shift_in(const xsimd::batch<T, A>& before,
                                                           const xsimd::batch<T, A>& x, int n) {
@@ -136,7 +137,7 @@ template <int most, class T, class A>
   } else {
     if (n < most) return shift_in<most - 1>(before, x, n);
 #if defined(__AVX512F__)
-    // g++ would take a register for the places.
+    // g++ would use a register for the places.
     if constexpr (detail::bytes<A> == 64)
       return bits_as<T>(xsimd::batch<uint32_t, A>(
           _mm512_alignr_epi32(bits_as<uint32_t>(x), bits_as<uint32_t>(before), width - most)));
@@ -146,7 +147,7 @@ template <int most, class T, class A>
   }
 }
 
-/// The inverse of split_pairs: x and then y have the numbers of `even` and `odd` in turn.
+/// The inverse of split_pairs: x and then y hold the numbers of `even` and `odd` alternately.
 template <class T, class A>
 inline void join_pairs(const xsimd::batch<T, A>& even, const xsimd::batch<T, A>& odd, xsimd::batch<T, A>& x,
                        xsimd::batch<T, A>& y) {
@@ -155,8 +156,8 @@ inline void join_pairs(const xsimd::batch<T, A>& even, const xsimd::batch<T, A>&
   y = detail::pick(even, odd, [](int i) { return width / 2 + i / 2 + i % 2 * width; });
 }
 
-/// Numbers from, from + step, ... of x in the lower half of the lanes, and of y in the upper half; the last
-/// one again where there are no more.
+/// Numbers from, from + step, ... of x in the lower half of the lanes, and of y in the upper half; past the
+/// end, the last one is repeated.
 template <int from, int step, class T, class A>
 inline xsimd::batch<T, A> pick_each(const xsimd::batch<T, A>& x, const xsimd::batch<T, A>& y) {
   return detail::pick(x, y, [](int i) {
@@ -215,7 +216,7 @@ inline void transpose_tile(const T* from, int64_t from_row, T* to, int64_t to_ro
 /// lanes, j < tile_side<T>. T of 4 or 8 bytes.
 template <class Arch, class T>
 inline void transpose_strip(const T* from, int64_t from_row, T* to, int64_t to_row) {
-  // Quarters of registers are rows 4 apart, so that the shuffles stay inside of quarters.
+  // Quarters of registers are rows 4 apart, so that the shuffles stay inside quarters.
 #if defined(__AVX512F__)
   if constexpr (Arch::register_bytes == 64 && sizeof(T) == 4) {
     __m512 r[4];
@@ -264,13 +265,13 @@ inline void transpose_strip(const T* from, int64_t from_row, T* to, int64_t to_r
 /// any address. Fast for T of 4 or 8 bytes.
 template <class Arch, class T>
 void turn(const T* from, int64_t from_row, int64_t rows, int64_t columns, T* to, int64_t to_row) {
-  int64_t tall = 0, wide = 0;  // of the part that is whole tiles
+  int64_t tall = 0, wide = 0;  // of the part made up of whole tiles
   if constexpr (sizeof(T) == 4 || sizeof(T) == 8) {
     constexpr int64_t side = tile_side<T>, L = lanes<T, Arch>;
     const int64_t strips = rows / L * L;
     tall = rows / side * side;
     wide = columns / side * side;
-    // The lines of so many rows stay in the first-level cache while few rows of `to` are written.
+    // The lines of this many rows stay in the first-level cache while few rows of `to` are written.
     constexpr int64_t some = 32;
     for (int64_t first = 0; first < strips; first += some)
       for (int64_t j = 0; j < wide; j += side)

@@ -14,10 +14,10 @@ template <class T, class A>
 inline xsimd::batch<T, A> normal_tail(const xsimd::batch<T, A>& factor, const xsimd::batch<T, A>& t) {
   using B = xsimd::batch<T, A>;
   using N = Format<T>;
-  // The square is in two parts, as exp makes relative errors of absolute ones.
+  // The square is split in two parts, because exp turns absolute errors into relative ones.
   if constexpr (exp_by_table<T, A>) {
-    // exp(-(square - rest) / 2) = 2^n exp(-(r - rest) / 2), with `tail` = 2 - 2 exp(-(r - rest) / 2). What n
-    // ln(2) lacks is in the quotient below.
+    // exp(-(square - rest) / 2) = 2^n exp(-(r - rest) / 2), with `tail` = 2 - 2 exp(-(r - rest) / 2). The low
+    // part of n ln(2) is included in the quotient below.
     using I = xsimd::batch<uint32_t, A>;
     const B square = t * t, rest = fused_rest(t, t, square), magic(N::magic / 8 + lift<T>);
     const B shifted = mul_add(square, B(-0.5f * N::log2e), magic);
@@ -33,7 +33,7 @@ inline xsimd::batch<T, A> normal_tail(const xsimd::batch<T, A>& factor, const xs
                                       0x1.2cb3bap+59f};
     return factor * (e * (polynomial(t, square, above) / polynomial(t, square, below)));
   } else {
-    // Half of the digits make an exact square.
+    // Half of the digits have an exact square.
     const B high = t & B(std::bit_cast<T>(N::tail_split));
     auto parts = exp_parts<false, lift<T>>(B(T(-0.5)) * high * high);
     parts.r = parts.sum = mul_add(B(T(-0.5)) * (t - high), t + high, parts.r);
@@ -87,7 +87,7 @@ template <class T, class A>
 inline xsimd::batch<T, A> gelu(const xsimd::batch<T, A>& x) {
   using B = xsimd::batch<T, A>;
   using U = typename detail::Format<T>::Bits;
-  // Magnitudes are ordered as their bits are. NaN comes through the first term.
+  // Magnitudes are ordered like their bits. NaN passes through the first term.
   const auto end = xsimd::batch<U, A>(std::bit_cast<U>(detail::Format<T>::tail_end));
   const B a = bits_as<T>(xsimd::min(bits_as<U>(xsimd::abs(x)), end));
   return at_least(x, B(T(0))) - detail::normal_tail(a, a);

@@ -29,8 +29,8 @@ inline xsimd::batch<T, A> each_lane(const xsimd::batch<T, A>& x, const xsimd::ba
 template <class T, class A>
 inline xsimd::batch<T, A> sqrt(const xsimd::batch<T, A>& x) {
 #if defined(__AVX512F__)
-  // Newton's steps from an estimate of 1 / sqrt(x) take half as long as the instruction. They keep the root
-  // and half its reciprocal; the last one adds the remainder, which is exact from 2^-100 on.
+  // Newton's steps from an estimate of 1 / sqrt(x) take half as long as the instruction. They maintain the
+  // root and half its reciprocal; the last one adds the remainder, which is exact from 2^-100 on.
   if constexpr (detail::bytes<A> == 64 && std::is_same_v<T, float>) {
     constexpr int least = (127 - 100) << 23, infinity = 255 << 23;
     const __m512i above = _mm512_sub_epi32(_mm512_castps_si512(x), _mm512_set1_epi32(least));
@@ -48,10 +48,10 @@ inline xsimd::batch<T, A> sqrt(const xsimd::batch<T, A>& x) {
     return xsimd::sqrt(x);
 }
 
-/// x, or `low` where x is less. NaN stays.
+/// x, or `low` if x is less. NaN stays.
 template <class T, class A>
 inline xsimd::batch<T, A> at_least(const xsimd::batch<T, A>& x, const xsimd::batch<T, A>& low) {
-  // The processor's maximum is its second operand when either is NaN, and when both are zeros.
+  // The processor's maximum is its second operand if either is NaN, and if both are zeros.
 #if defined(__AVX512F__)
   if constexpr (detail::bytes<A> == 64 && std::is_same_v<T, float>) return _mm512_max_ps(low, x);
   else if constexpr (detail::bytes<A> == 64 && std::is_same_v<T, double>) return _mm512_max_pd(low, x);
@@ -72,7 +72,7 @@ inline xsimd::batch<T, A> at_least(const xsimd::batch<T, A>& x, const xsimd::bat
     return xsimd::select(x < low, low, x);
 }
 
-/// x, or `high` where x is greater. NaN stays.
+/// x, or `high` if x is greater. NaN stays.
 template <class T, class A>
 inline xsimd::batch<T, A> at_most(const xsimd::batch<T, A>& x, const xsimd::batch<T, A>& high) {
 #if defined(__AVX512F__)
@@ -104,7 +104,7 @@ inline B polynomial(const B& x, const T (&c)[n]) {
   return y;
 }
 
-/// The same as two chains, of the even and the odd powers, which the processor runs side by side. xx is x^2.
+/// The same as two chains, of the even and the odd powers, which the processor runs in parallel. xx is x^2.
 template <class B, class T, std::size_t n>
 inline B polynomial(const B& x, const B& xx, const T (&c)[n]) {
   B y(c[n - 1]), z(c[n - 2]);
@@ -113,8 +113,8 @@ inline B polynomial(const B& x, const B& xx, const T (&c)[n]) {
   return n % 2 ? mul_add(z, x, y) : mul_add(y, x, z);
 }
 
-/// z - x * y rounded once for certain, where the level has FMA: what mul_add's compiler may make of it is not
-/// enough where the result is exact.
+/// z - x * y rounded once, guaranteed where the level has FMA: the compiler's choice in mul_add does not
+/// suffice where the result is exact.
 template <class T, class A>
 inline xsimd::batch<T, A> fused_rest(const xsimd::batch<T, A>& x, const xsimd::batch<T, A>& y,
                                      const xsimd::batch<T, A>& z) {
@@ -137,7 +137,7 @@ inline xsimd::batch<T, A> copy_sign(const xsimd::batch<T, A>& magnitude, const x
   return xsimd::abs(magnitude) | (sign & xsimd::batch<T, A>(Format<T>::sign));
 }
 
-/// y where x has a sign, as -0 has, else z.
+/// y where x has its sign bit set, as -0 has, else z.
 template <class T, class A>
 inline xsimd::batch<T, A> choose_negative(const xsimd::batch<T, A>& x, const xsimd::batch<T, A>& y,
                                           const xsimd::batch<T, A>& z) {

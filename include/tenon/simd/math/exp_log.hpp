@@ -10,11 +10,11 @@ namespace tenon::TENON_ABI::simd {
 
 namespace detail {
 
-/// Whether e^x is made of a table of 2^(k/8): floats, where a register of eight can be looked up.
+/// Whether e^x uses a table of 2^(k/8): for floats, if a register of eight supports lookups.
 template <class T, class A>
 inline constexpr bool exp_by_table = std::is_same_v<T, float> && bytes<A> >= 32;
 
-/// The powers 2^(k/8), k < 8, twice, less k in the bits in which a shifted n + k/8 adds it again.
+/// The powers 2^(k/8), k < 8, twice, minus k in the bits to which a shifted n + k/8 adds it again.
 struct ExpTable {
   alignas(64) uint32_t bits[16];
   constexpr ExpTable() : bits{} {
@@ -25,8 +25,8 @@ struct ExpTable {
 };
 inline constexpr ExpTable exp_table;
 
-/// x = n ln(2) + r with n a whole number or, by table, a multiple of 1/8: r, and n + add in the low bits of
-/// `shifted`. The last digits of r are in `sum` only.
+/// x = n ln(2) + r with n a whole number or, with the table, a multiple of 1/8: r, and n + add in the low
+/// bits of `shifted`. The last digits of r are in `sum` only.
 template <class B>
 struct ExpParts {
   B shifted, r, sum;
@@ -38,7 +38,7 @@ inline ExpParts<xsimd::batch<T, A>> exp_parts(const xsimd::batch<T, A>& x) {
   constexpr T magic = (table ? N::magic / 8 : N::magic + T(N::bias)) + T(add);
   const B shifted = mul_add(x, B(N::log2e), B(magic)), n = shifted - B(magic);
   if constexpr (table) {
-    // What n ln(2) lacks is so small that its square does not matter.
+    // The low part of n ln(2) is too small for its square to matter.
     const B r = mul_add(n, B(T(-0x1.62e430p-1)), x);
     return {shifted, r, mul_add(n, B(T(0x1.05c610p-29)), r)};
   } else {
@@ -79,7 +79,7 @@ inline xsimd::batch<float, A> root_of_two(const xsimd::batch<float, A>& shifted)
   return bits_as<float>(look_up<8>(exp_table.bits, bits) + ((bits & xsimd::batch<uint32_t, A>(7)) << 20));
 }
 
-/// y 2^n for n and what was added to it in `shifted` of exp_parts: results may be denormals or overflow.
+/// y 2^n for n and its addend in `shifted` of exp_parts: results may be denormals or overflow.
 template <bool table, class T, class A>
 inline xsimd::batch<T, A> times_power_of_two(const xsimd::batch<T, A>& y, const xsimd::batch<T, A>& shifted) {
   using N = Format<T>;
@@ -92,7 +92,7 @@ inline xsimd::batch<T, A> times_power_of_two(const xsimd::batch<T, A>& y, const 
   else
 #endif
   {
-    // Two factors, whose exponents stay positive when halved because both biases are in before.
+    // Two factors, whose exponents stay positive when halved because both biases are already included.
     constexpr U both = 2 * U{N::bias};
     const I bits = bits_as<U>(shifted);
     I biased;
@@ -103,7 +103,7 @@ inline xsimd::batch<T, A> times_power_of_two(const xsimd::batch<T, A>& y, const 
   }
 }
 
-/// exp(x) 2^add for any x: results may be denormals or overflow. Bit for bit as exp_plain where that holds.
+/// exp(x) 2^add for any x: results may be denormals or overflow. Bit for bit as exp_plain where that applies.
 template <int add, class T, class A>
 inline xsimd::batch<T, A> exp_times(const xsimd::batch<T, A>& x) {
   using B = xsimd::batch<T, A>;
@@ -130,8 +130,8 @@ inline xsimd::batch<T, A> expm1_positive(const xsimd::batch<T, A>& x) {
   return mul_add(scale, expm1_of_rest<false>(e), scale - B(T(1)));
 }
 
-/// Powers of exponents that are not positive are raised by 2^lift and divided by it in the end, so that
-/// their products and quotients are denormals where they must be.
+/// Powers of non-positive exponents are scaled by 2^lift and divided by it at the end, so that their products
+/// and quotients are denormals where required.
 template <class T>
 inline constexpr int lift = Format<T>::bias / 2 + 1;
 template <class T>
@@ -164,7 +164,7 @@ inline xsimd::batch<T, A> exp_flushed(const xsimd::batch<T, A>& x) {
 template <class T, class A>
 inline xsimd::batch<T, A> expm1_negative(const xsimd::batch<T, A>& x) {
   using B = xsimd::batch<T, A>;
-  // Without the table, whose powers are too far from their rounded values where 1 is taken from them.
+  // Without the table, whose powers are too far from their rounded values when 1 is subtracted from them.
   const auto e = detail::exp_parts<false, 0>(at_most(at_least(x, B(T(-40))), B(T(0))));
   const B scale = detail::power_of_two<false>(e.shifted);
   return mul_add(scale, detail::expm1_of_rest<false>(e), scale - B(T(1)));
@@ -181,7 +181,7 @@ inline xsimd::batch<T, A> expm1(const xsimd::batch<T, A>& x) {
 
 namespace detail {
 
-/// log(x) by a polynomial as Format's log_poly; `denormals` says whether x may be one.
+/// log(x) by Format's polynomial log_poly; `denormals` says whether x may be a denormal.
 template <bool denormals, class T, class A, std::size_t n>
 inline xsimd::batch<T, A> log_by(const T (&poly)[n], const xsimd::batch<T, A>& x) {
   using B = xsimd::batch<T, A>;

@@ -14,7 +14,7 @@ struct Format<float> : tenon::detail::WideFormat<float> {
   static constexpr float magic = 0x1.8p23f;  // a sum with it has the rounded addend in its low bits
   static constexpr float sign = -0.0f, least_normal = 0x1p-126f,
                          infinity = std::numeric_limits<float>::infinity();
-  // Below and above these exp is 0 and infinity; from exp_normal on it is no denormal.
+  // Below and above these, exp is 0 and infinity; from exp_normal on it is not a denormal.
   static constexpr float exp_low = -104, exp_high = 89, exp_normal = -0x1.5d589ep6f, exp_plain = 87;
   static constexpr float log2e = 0x1.715476p0f, ln2_high = 0x1.63p-1f, ln2_low = -0x1.bd0106p-13f;
   // (exp(r) - 1 - r) / r^2, |r| <= ln(2)/2

@@ -38,7 +38,8 @@ inline xsimd::batch<T, A> cosh(const xsimd::batch<T, A>& x) {
 
 namespace detail {
 
-/// end(log(f(x))) of floats, the logarithm in double. Of doubles `library` of each lane: the C library's.
+/// end(log(f(x))) of floats, with the logarithm in double. For doubles, `library` of each lane: the C
+/// library's.
 template <class T, class A, class Library, class F, class End>
 inline xsimd::batch<T, A> log_in_double(const xsimd::batch<T, A>& x, Library library, F f, End end) {
   using D = xsimd::batch<double, A>;

@@ -1,4 +1,4 @@
-// Elementary functions: powers, and the rests of divisions.
+// Elementary functions: powers, and remainders of divisions.
 #pragma once
 
 #include <cmath>
@@ -10,7 +10,7 @@ namespace tenon::TENON_ABI::simd {
 
 namespace detail {
 
-/// x^y for the magnitude x of a float, to the digits of a float with some to spare.
+/// x^y for the magnitude x of a float, to the precision of a float with some to spare.
 template <class A>
 inline xsimd::batch<double, A> power_of_float(const xsimd::batch<double, A>& x,
                                               const xsimd::batch<double, A>& y) {
@@ -26,7 +26,7 @@ inline xsimd::batch<double, A> power_of_float(const xsimd::batch<double, A>& x,
   return mul_add(scale, mul_add(rr, polynomial(e.r, rr, exp_poly), e.r), scale);
 }
 
-/// The eighths of [sqrt(1/2), sqrt(2)), each twice: c near the reciprocals of an eighth's numbers m, of so
+/// The eighths of [sqrt(1/2), sqrt(2)), each twice: c near the reciprocals of an eighth's numbers m, with so
 /// few digits that 1 - c m is a float, and -log2(c) in two parts, the first of which keeps its digits when a
 /// whole number is added.
 struct EighthsOfLog {
@@ -42,7 +42,7 @@ struct EighthsOfLog {
 };
 inline constexpr EighthsOfLog eighths_of_log;
 
-/// The share of 2^(k/8) by which exp_table's floats are less.
+/// The fraction by which exp_table's floats are below 2^(k/8).
 struct ExpTableRest {
   alignas(64) float share[16];
   constexpr ExpTableRest() : share{} {
@@ -59,19 +59,19 @@ struct ExpTableRest {
 };
 inline constexpr ExpTableRest exp_table_rest;
 
-/// A number as the sum of two floats, of which the second is less than a hundredth of the first.
+/// A number as the sum of two floats, the second less than a hundredth of the first.
 template <class B>
 struct TwoFloats {
   B high, low;
 };
 
-/// A product that stays rounded where it is added to: GCC would make one step of both.
+/// A product that stays rounded when it is added to: GCC would fuse both operations.
 template <class B>
 inline B rounded(const B& product) {
   return in_register(product);
 }
 
-/// log2(x) for a normal x > 0, to 2^-31 of itself.
+/// log2(x) for a normal x > 0, with a relative error of 2^-31.
 template <class A>
 inline TwoFloats<xsimd::batch<float, A>> log2_in_two(const xsimd::batch<float, A>& x) {
   using B = xsimd::batch<float, A>;
@@ -117,7 +117,7 @@ inline xsimd::batch<float, A> exp2_of_two(const TwoFloats<xsimd::batch<float, A>
   return plain ? y : times_power_of_two<true>(y, shifted);
 }
 
-/// pow(x, y), given |x|^y for other numbers than 1, 0 and NaN.
+/// pow(x, y), given |x|^y for numbers other than 1, 0 and NaN.
 template <class A>
 inline xsimd::batch<float, A> with_special_powers(const xsimd::batch<float, A>& x,
                                                   const xsimd::batch<float, A>& y,
@@ -134,7 +134,7 @@ inline xsimd::batch<float, A> with_special_powers(const xsimd::batch<float, A>& 
   return xsimd::select(xsimd::isnan(y) & !(x == one), y, power);
 }
 
-/// pow of any floats by two floats.
+/// pow of any floats using two floats.
 template <class A>
 [[gnu::noinline]] xsimd::batch<float, A> power_of_any(const xsimd::batch<float, A>& x,
                                                       const xsimd::batch<float, A>& y) {
@@ -174,13 +174,13 @@ template <class T, class A>
   }
 }
 
-/// The rest of x / y with the sign of x, exact, as C's fmod.
+/// The remainder of x / y with the sign of x, exact, like C's fmod.
 template <class T, class A>
 inline xsimd::batch<T, A> fmod(const xsimd::batch<T, A>& x, const xsimd::batch<T, A>& y) {
   using B = xsimd::batch<T, A>;
   constexpr bool fused = !std::is_same_v<B, batch<T, Baseline>>;
   if constexpr (fused) {
-    // While the quotient is a whole number that T holds, q or q - 1 is it, and x - q y is exact in one
+    // While the quotient is a whole number that T holds, it is q or q - 1, and x - q y is exact in one
     // rounding.
     const B a = xsimd::abs(x), b = xsimd::abs(y), q = simd::floor(a / b);
     const auto direct = (q < B(T(uint64_t{1} << detail::Format<T>::mantissa))) &
@@ -193,7 +193,7 @@ inline xsimd::batch<T, A> fmod(const xsimd::batch<T, A>& x, const xsimd::batch<T
   return each_lane(x, y, [](T a, T b) { return std::fmod(a, b); });
 }
 
-/// The rest of x / y with the sign of y, as Python's %.
+/// The remainder of x / y with the sign of y, like Python's %.
 template <class T, class A>
 inline xsimd::batch<T, A> mod(const xsimd::batch<T, A>& x, const xsimd::batch<T, A>& y) {
   using B = xsimd::batch<T, A>;

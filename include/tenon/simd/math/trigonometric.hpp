@@ -9,7 +9,7 @@ namespace tenon::TENON_ABI::simd {
 
 namespace detail {
 
-/// Of x = n pi/2 + r, |x| <= 8192: the bits of n, sin(r) and cos(r).
+/// For x = n pi/2 + r, |x| <= 8192: the bits of n, sin(r) and cos(r).
 template <class A>
 struct Quarters {
   xsimd::batch<uint32_t, A> n;
@@ -19,7 +19,7 @@ template <class A>
 inline Quarters<A> quarters_of(const xsimd::batch<float, A>& x) {
   using B = xsimd::batch<float, A>;
   constexpr float magic = Format<float>::magic;
-  // Rounded down, the parts of pi/2 keep the sign of -0.
+  // Rounded down, the parts of pi/2 preserve the sign of -0.
   const B shifted = mul_add(x, B(0x1.45f306p-1f), B(magic)), n = shifted - B(magic);
   const B r =
       mul_add(n, B(-0x1.846988p-48f), mul_add(n, B(-0x1.4442dp-24f), mul_add(n, B(-0x1.921fb4p+0f), x)));
@@ -48,8 +48,8 @@ inline xsimd::batch<float, A> tangent(const xsimd::batch<float, A>& x) {
   return choose_negative(odd, c, s) / (choose_negative(odd, s, c) ^ odd);
 }
 
-/// near(x), or far(v) of each lane where a lane lies beyond 8192, where the type is double, and where the
-/// level has no FMA.
+/// near(x), but far(v) for lanes beyond 8192, and for all lanes if the type is double or the level has no
+/// FMA.
 template <class T, class A, class Near, class Far>
 inline xsimd::batch<T, A> periodic(const xsimd::batch<T, A>& x, Near near, Far far) {
   if constexpr (std::is_same_v<T, float> && bytes<A> >= 32) {
@@ -96,8 +96,8 @@ inline xsimd::batch<T, A> atan(const xsimd::batch<T, A>& x) {
 
 namespace detail {
 
-/// Of asin(a), |a| <= 1, the part that the polynomial gives: asin(a) for a small a, else
-/// (pi/2 - asin(|a|)) / 2.
+/// The part of asin(a), |a| <= 1, that the polynomial gives: asin(a) for a small a, else (pi/2 - asin(|a|)) /
+/// 2.
 template <class T, class A>
 inline xsimd::batch<T, A> arc(const xsimd::batch<T, A>& a, const xsimd::batch_bool<T, A>& small) {
   using B = xsimd::batch<T, A>;
