@@ -1,4 +1,4 @@
-// The style and the script of every page of html(): the files of loader/page.
+// The style and the script of every page of html(): the files of loader/draw/page.
 #pragma once
 
 #include <string_view>
