@@ -2,11 +2,11 @@
 // integers.
 //
 // Covers convolutions and products with constant weights, products of two results (also elementwise), sums,
-// global averages, functions of one tensor of bytes, and nodes that only move numbers. A product with
-// constant weights whose result is not quantised dequantises its sums. Results are those of ONNX's QLinear
-// operators: sums are exact integers, multiplied once by the quotient of the scales. They differ from the
-// replaced floats by at most one quantisation step, where a float lies close to the middle between two steps.
-// Functions and moves do not differ at all.
+// global averages, functions of one tensor of bytes, and nodes that only move numbers. If the
+// result of a product with constant weights is not quantised, the product dequantises its sums. Results are
+// as ONNX's QLinear operators define them: sums are exact integers, multiplied once by the quotient of the
+// scales. They differ from the replaced floats by at most one quantisation step, where a float lies close to
+// the middle between two steps. Functions and moves do not differ at all.
 #pragma once
 
 #include <map>

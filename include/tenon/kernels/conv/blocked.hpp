@@ -99,7 +99,7 @@ int64_t cells_for_weight() {
 ///   3 x 3 cells    4 x 4 outputs with 36 products instead of 144, or 2 x 2 with 16 instead of 36
 ///   4 x 4          3 x 3, 36 instead of 144
 ///   5 x 5          2 x 2, 36 instead of 100
-/// With a stride, the kernel is that of the phases, and x is plain.
+/// With a stride, the kernel is the one that sees a phase of x, and x is plain.
 inline int winograd_outputs(const ConvGeometry& g, bool plain_x) {
   const int64_t stride = g.strides[0], kernel = phase_kernel(g), outputs = 7 - kernel, places = 36;
   const int64_t in = g.in_channels / g.groups, out = g.out_channels / g.groups;

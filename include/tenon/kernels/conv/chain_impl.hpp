@@ -84,7 +84,7 @@ class Chain {
   const ConvGeometry& geometry(int k) const { return stages_[static_cast<std::size_t>(k)].geometry; }
   int64_t vectors(int k) const { return up(geometry(k).out_channels, L); }
 
-  /// Derives the strips' rows from those of a band, and returns their size in bytes.
+  /// Derives the strips' rows from the rows of a band, and returns their size in bytes.
   int64_t plan_strips() {
     int64_t bytes = 0, rows = step_;
     for (int k = last_ - 1; k >= 0; --k) {

@@ -192,7 +192,7 @@ void winograd_pack_weights_impl(const ConvGeometry& g, int outputs, const ConvWe
 namespace winograd_detail {
 
 /// Group by group from planes to planes. The blocks of one group stay in the second-level cache, whereas
-/// those of all groups would pass through memory twice.
+/// the blocks of all groups would pass through memory twice.
 template <class Arch, class T>
 void run_planes(const BlockedConvArgs<T>& a) {
   const ConvGeometry& g = a.geometry;

@@ -2,7 +2,7 @@
 // would take longer than the product.
 //
 // Cells of four rows of B are combined in registers. With dot_bytes they are Quad's, and a row of ones among
-// those of A computes the sums of B's columns; without, each cell is two Pairs of bytes in the unsigned
+// A's rows computes the sums of B's columns; without, each cell is two Pairs of bytes in the unsigned
 // range, whose partners are A's numbers minus their zero points. See bytes.hpp.
 #pragma once
 

@@ -230,8 +230,8 @@ inline constexpr auto tile_functions = []<int... I>(std::integer_sequence<int, I
       &compute_tile<Ops, Arch, std::max(I / vectors * 2, 1), I % vectors + 1>...};
 }(std::make_integer_sequence<int, (Tile<Ops, Arch>::rows / 2 + 1) * Tile<Ops, Arch>::vectors>{});
 
-/// Whether one or two rows take two panels of B at once: four or eight sums, as those of a single panel would
-/// wait for each other. Elsewhere that is not worth its code.
+/// Whether one or two rows take two panels of B at once: four or eight sums, because the few sums of a
+/// single panel would wait for each other. Elsewhere that is not worth its code.
 template <class Ops, class Arch>
 inline constexpr bool joins_panels = Tile<Ops, Arch>::rows == 6;
 
