@@ -1,6 +1,7 @@
 // The lexical elements of a compiled model's text.
 #include "loader/compile/compile_words.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <charconv>
 #include <cinttypes>

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "loader/format/wire.hpp"
+#include "tenon/base/types.hpp"
 
 namespace tenon::TENON_ABI::loader {
 namespace {

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "tenon/array/iterate.hpp"
+#include "tenon/base/types.hpp"
 
 namespace tenon {
 namespace {

@@ -7,6 +7,8 @@
 #include <numeric>
 #include <vector>
 
+#include "tenon/base/types.hpp"
+
 namespace tenon {
 
 TEST_CASE("TensorView: typed, of static and of run-time extents") {

@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "loader/format/tensor.hpp"
+#include "tenon/base/types.hpp"
 #include "tenon/loader.hpp"
 
 namespace tenon {

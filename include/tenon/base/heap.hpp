@@ -3,7 +3,6 @@
 
 #include "tenon/base/version.hpp"
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -25,7 +24,7 @@ inline constexpr std::size_t large_page = std::size_t{1} << 21;
 /// neighbours.
 inline std::align_val_t heap_alignment(std::size_t bytes, std::size_t alignment) {
 #ifdef __linux__
-  if (bytes >= 8 * large_page) alignment = std::max(alignment, large_page);
+  if (bytes >= 8 * large_page && alignment < large_page) alignment = large_page;
 #endif
   return std::align_val_t(alignment);
 }

@@ -1,7 +1,6 @@
 // Small values with public members, so that operators that hold them can be template arguments.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -75,7 +74,10 @@ struct InlineVector {
   }
 
   constexpr bool operator==(const InlineVector& o) const {
-    return std::equal(begin(), end(), o.begin(), o.end());
+    if (size_ != o.size_) return false;
+    for (int i = 0; i < size_; ++i)
+      if (!(items_[i] == o.items_[i])) return false;
+    return true;
   }
 
   [[noreturn]] static void overflow() {

@@ -1,105 +1,22 @@
-// The C++ types of ONNX's 26 element types, the map between them and DType, dispatch from a DType known at
-// run time to a type, and pointers to elements.
+// The complex element types, and dispatch from a DType known at run time to a type.
 #pragma once
 
 #include <complex>
-#include <cstdint>
-#include <limits>
-#include <string>
-#include <type_traits>
 
-#include "tenon/base/dtype.hpp"
-#include "tenon/base/error.hpp"
-#include "tenon/base/narrow_float.hpp"
-#include "tenon/base/packed_int.hpp"
+#include "tenon/base/element.hpp"
 
 namespace tenon::TENON_ABI {
 
 using complex64 = std::complex<float>;
 using complex128 = std::complex<double>;
 
-namespace detail {
-
-template <class T>
-struct DTypeOf {
-  static constexpr DType value = DType::undefined;
+template <>
+struct type_of<DType::complex64> {
+  using type = complex64;
 };
-
-}  // namespace detail
-
-/// The C++ type of an element type: `type` in type_of<D>, or cpp_type<D>.
-template <DType D>
-struct type_of;
-
-#define TENON_ELEMENT_TYPE(Type, D)          \
-  template <>                                \
-  struct detail::DTypeOf<Type> {             \
-    static constexpr DType value = DType::D; \
-  };                                         \
-  template <>                                \
-  struct type_of<DType::D> {                 \
-    using type = Type;                       \
-  }
-
-TENON_ELEMENT_TYPE(float, float32);
-TENON_ELEMENT_TYPE(uint8_t, uint8);
-TENON_ELEMENT_TYPE(int8_t, int8);
-TENON_ELEMENT_TYPE(uint16_t, uint16);
-TENON_ELEMENT_TYPE(int16_t, int16);
-TENON_ELEMENT_TYPE(int32_t, int32);
-TENON_ELEMENT_TYPE(int64_t, int64);
-TENON_ELEMENT_TYPE(std::string, string);
-TENON_ELEMENT_TYPE(bool, bool_);
-TENON_ELEMENT_TYPE(float16, float16);
-TENON_ELEMENT_TYPE(double, float64);
-TENON_ELEMENT_TYPE(uint32_t, uint32);
-TENON_ELEMENT_TYPE(uint64_t, uint64);
-TENON_ELEMENT_TYPE(complex64, complex64);
-TENON_ELEMENT_TYPE(complex128, complex128);
-TENON_ELEMENT_TYPE(bfloat16, bfloat16);
-TENON_ELEMENT_TYPE(float8e4m3fn, float8e4m3fn);
-TENON_ELEMENT_TYPE(float8e4m3fnuz, float8e4m3fnuz);
-TENON_ELEMENT_TYPE(float8e5m2, float8e5m2);
-TENON_ELEMENT_TYPE(float8e5m2fnuz, float8e5m2fnuz);
-TENON_ELEMENT_TYPE(uint4, uint4);
-TENON_ELEMENT_TYPE(int4, int4);
-TENON_ELEMENT_TYPE(float4e2m1, float4e2m1);
-TENON_ELEMENT_TYPE(float8e8m0, float8e8m0);
-TENON_ELEMENT_TYPE(uint2, uint2);
-TENON_ELEMENT_TYPE(int2, int2);
-#undef TENON_ELEMENT_TYPE
-
-template <DType D>
-using cpp_type = typename type_of<D>::type;
-
-/// The DType of T; DType::undefined when T is no element type.
-template <class T>
-inline constexpr DType dtype_of = detail::DTypeOf<T>::value;
-
-/// One of the 26 element types, without const.
-template <class T>
-concept Element = dtype_of<T> != DType::undefined;
-
-/// ONNX's number of T, as attributes name element types: op::Cast{.to = dtype<float16>}.
-template <Element T>
-inline constexpr int64_t dtype = static_cast<int64_t>(dtype_of<T>);
-
-/// A narrow float, packed or not: one of the types of narrow_float.hpp.
-template <class T>
-concept NarrowFloatElement = Element<T> && is_float(dtype_of<T>) && !std::is_floating_point_v<T>;
-
-/// The type in which kernels compute elements of type T: float for every narrow float, else T.
-template <class T>
-using compute_t = std::conditional_t<NarrowFloatElement<T>, float, T>;
-constexpr DType compute_dtype(DType d) { return is_float(d) && bits_of(d) < 32 ? DType::float32 : d; }
-
-template <class... Ts>
-struct TypeList {
-  static constexpr int size = sizeof...(Ts);
-
-  template <class T>
-  static constexpr bool contains = (std::is_same_v<T, Ts> || ...);
-  static constexpr bool has(DType d) { return ((d == dtype_of<Ts>) || ...); }
+template <>
+struct type_of<DType::complex128> {
+  using type = complex128;
 };
 
 using all_types =
@@ -125,75 +42,6 @@ template <class F>
 constexpr void visit_dtype(DType d, F&& f) {
   if (!visit_types(all_types{}, d, f))
     throw Error(ErrorCode::invalid_type, "dtype", "undefined element type");
-}
-
-namespace detail {
-
-template <class T>
-struct ElementPointer {
-  using pointer = T*;
-  using reference = T&;
-};
-template <PackedElement T>
-struct ElementPointer<T> {
-  using pointer = PackedPtr<T>;
-  using reference = PackedRef<T>;
-};
-
-}  // namespace detail
-
-/// T*, or PackedPtr<T> for a packed type. T may be const.
-template <class T>
-using element_pointer_t = typename detail::ElementPointer<T>::pointer;
-
-/// T&, or PackedRef<T> for a packed type. T may be const.
-template <class T>
-using element_reference_t = typename detail::ElementPointer<T>::reference;
-
-/// The start of an array of T in raw memory, as an element pointer.
-template <class T>
-element_pointer_t<T> element_pointer(void* data) {
-  if constexpr (PackedElement<T>) return element_pointer_t<T>(data);
-  else return static_cast<T*>(data);
-}
-template <class T>
-element_pointer_t<const T> element_pointer(const void* data) {
-  if constexpr (PackedElement<T>) return element_pointer_t<const T>(data);
-  else return static_cast<const T*>(data);
-}
-
-/// Reads and writes element i of the array at a T* or a PackedPtr.
-template <class T>
-constexpr T load_element(const T* p, int64_t i) {
-  return p[i];
-}
-template <PackedElement T>
-constexpr std::remove_const_t<T> load_element(PackedPtr<T> p, int64_t i) {
-  return p[i];
-}
-template <class T>
-constexpr void store_element(T* p, int64_t i, std::type_identity_t<T> value) {
-  p[i] = static_cast<T&&>(value);
-}
-template <PackedElement T>
-constexpr void store_element(PackedPtr<T> p, int64_t i, std::type_identity_t<T> value) {
-  p[i] = value;
-}
-
-/// Bytes of an array of n >= 0 elements of d, a partly filled last byte included; strings count as
-/// std::string objects.
-/// @throws Error{invalid_shape} when that does not fit an int64.
-constexpr int64_t packed_bytes(int64_t n, DType d) {
-  if (is_packed(d)) {
-    const int per_byte = 8 / bits_of(d);
-    return n / per_byte + (n % per_byte != 0);
-  }
-  const int64_t each = d == DType::string ? static_cast<int64_t>(sizeof(std::string)) : bits_of(d) / 8;
-  if (each != 0 && n > std::numeric_limits<int64_t>::max() / each) {
-    throw Error(ErrorCode::invalid_shape, "",
-                str_cat(n, " elements of ", name_of(d), " overflow the address space"));
-  }
-  return n * each;
 }
 
 }  // namespace tenon::TENON_ABI

@@ -177,17 +177,17 @@ struct Dims {
 
   /// Whether one value can have both as its extents: no known ranks or extents differ.
   constexpr bool fits(const Dims& o) const {
-    return !ranked_ || !o.ranked_ ||
-           std::equal(begin(), end(), o.begin(), o.end(), [](Dim a, Dim b) { return !a.differs(b); });
+    return !ranked_ || !o.ranked_ || agree(o, [](Dim a, Dim b) { return !a.differs(b); });
   }
   /// Known to be the same extents.
   constexpr bool same(const Dims& o) const {
-    return ranked_ && o.ranked_ &&
-           std::equal(begin(), end(), o.begin(), o.end(), [](Dim a, Dim b) { return a.same(b); });
+    return ranked_ && o.ranked_ && agree(o, [](Dim a, Dim b) { return a.same(b); });
   }
   /// Rank and every extent are known.
   constexpr bool known() const {
-    return ranked_ && std::all_of(begin(), end(), [](Dim d) { return d.known(); });
+    for (Dim d : *this)
+      if (!d.known()) return false;
+    return ranked_;
   }
   /// The product of the extents from axis `first` up to `last`.
   constexpr Dim product(int first, int last) const {
@@ -203,6 +203,15 @@ struct Dims {
     Extents e;
     for (Dim d : *this) e.push_back(d.value());
     return e;
+  }
+
+ private:
+  template <class Alike>
+  constexpr bool agree(const Dims& o, Alike alike) const {
+    if (rank() != o.rank()) return false;
+    for (int k = 0; k < rank(); ++k)
+      if (!alike(dims_[k], o.dims_[k])) return false;
+    return true;
   }
 };
 

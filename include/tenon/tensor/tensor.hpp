@@ -148,8 +148,9 @@ class Tensor {
   [[nodiscard]] Tensor clone(Allocator& allocator = default_allocator()) const {
     if (!storage_) return {};
     Tensor t = uninitialized(extents(), allocator);
-    if constexpr (std::is_pointer_v<pointer>) std::copy(begin(), end(), t.begin());
-    else
+    if constexpr (std::is_same_v<T, std::string>)
+      for (int64_t i = 0; i < count_; ++i) t.data()[i] = data()[i];
+    else if (count_ > 0)
       std::memcpy(t.storage_.template as<void>(), storage_.data(),
                   static_cast<std::size_t>(packed_bytes(count_, dtype())));
     return t;

@@ -1,8 +1,8 @@
 // The type of a value as ONNX names it: tensor(float), seq(tensor(int64)), map(string,tensor(float)), …
 #pragma once
 
+#include "tenon/base/element.hpp"
 #include "tenon/base/inline_vector.hpp"
-#include "tenon/base/types.hpp"
 
 namespace tenon::TENON_ABI {
 

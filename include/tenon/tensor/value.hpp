@@ -97,9 +97,10 @@ class AnyTensor {
   /// A tensor with a copy of the view's elements.
   static AnyTensor copy_of(AnyView v, Allocator& allocator = default_allocator()) {
     AnyTensor t = uninitialized(v.dtype(), Extents(v.extents()), allocator);
-    if (v.dtype() == DType::string)
-      std::copy_n(static_cast<const std::string*>(v.data()), v.size(), t.storage_.as<std::string>());
-    else if (!v.empty()) std::memcpy(t.storage_.as<void>(), v.data(), static_cast<std::size_t>(v.bytes()));
+    if (v.dtype() == DType::string) {
+      auto* const to = t.storage_.as<std::string>();
+      for (int64_t i = 0; i < v.size(); ++i) to[i] = static_cast<const std::string*>(v.data())[i];
+    } else if (!v.empty()) std::memcpy(t.storage_.as<void>(), v.data(), static_cast<std::size_t>(v.bytes()));
     return t;
   }
   /// A copy with elements of its own.

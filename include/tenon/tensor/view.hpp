@@ -1,7 +1,7 @@
 // Views of tensors that are stored elsewhere: dense, row-major, with a static or a run-time element type.
 #pragma once
 
-#include "tenon/base/types.hpp"
+#include "tenon/base/element.hpp"
 #include "tenon/tensor/shape.hpp"
 #include "tenon/tensor/type.hpp"
 
