@@ -31,7 +31,7 @@ std::string path_of(const std::string& file) {
     if (starts && (folder == "include/" || path.starts_with("freestanding/"))) return path;
   }
   if (file.ends_with("NOTICE")) return "NOTICE";
-  throw std::runtime_error(file + " lies in no folder that programs include from");
+  throw std::runtime_error(file + " is in no folder that programs include from");
 }
 
 // Keeps Tenon's documentation comments, `///`.

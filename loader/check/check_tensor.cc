@@ -105,7 +105,7 @@ void check_size(const onnx::TensorProto& t, DType d, int64_t count, std::string_
   else if (field.size != needed) findings.warn(rule, says());
   else if (raw && is_packed(d) && count % (8 / bits_of(d)) != 0 &&
            static_cast<uint8_t>(t.raw_data().back()) >> (count % (8 / bits_of(d)) * bits_of(d)) != 0)
-    findings.warn(rule, of, " of ", name_of(d), " has bits behind its last element");
+    findings.warn(rule, of, " of ", name_of(d), " has bits after its last element");
 }
 
 // The elements of an int64 tensor that is checked; nothing if they lie in an unknown file.

@@ -404,7 +404,7 @@ Rest softmax_13(Step& s) {
   const int rank = s.rank(0);
   s.set("axis", int64_t{-1});
   if (axis == -1 || (rank >= 0 && axis == rank - 1)) return Rest::operands;
-  if (rank < 0) s.refuse("axes behind 'axis' are one with it there, and the rank is not known");
+  if (rank < 0) s.refuse("that version flattens the axes after 'axis', and the rank is unknown");
   const int64_t at = axis < 0 ? axis + rank : axis;
   if (at < 0 || at >= rank) s.refuse("there is no axis ", axis);
   std::vector<int64_t> order;

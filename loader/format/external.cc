@@ -130,7 +130,7 @@ Descriptor ExternalFiles::open(const std::string& location) const {
     if (!d) throw refusal(location, last_error());
     const fs::path path = path_of(d);
     if (!lies_within(path, root) && !lies_within(path, folder))
-      throw refusal(location, "it lies outside of the trusted root and the model's folder");
+      throw refusal(location, "it is outside the trusted root and the model's folder");
     if (::fstat(d.number(), &status) != 0 || !S_ISREG(status.st_mode))
       throw refusal(location, "not a regular file");
     d = Descriptor(::open(str_cat("/proc/self/fd/", d.number()).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
@@ -201,7 +201,7 @@ FileBytes ExternalFiles::find(const onnx::TensorProto& t) {
       if ((next != f.segments.end() && next->first < end) ||
           (next != f.segments.begin() && std::prev(next)->second > r.offset))
         throw refusal(r.location,
-                      str_cat("the bytes from ", r.offset, " to ", end, " overlap those of another tensor"));
+                      str_cat("the bytes from ", r.offset, " to ", end, " overlap another tensor"));
       f.segments.emplace_hint(next, r.offset, end);
     }
   }

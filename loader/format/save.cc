@@ -27,7 +27,7 @@ class DataFile {
   DataFile(const fs::path& model, const std::string& name)
       : model_(model.filename().string()), name_(name), out_(model) {
     if (out_.at_once())
-      throw Error(ErrorCode::io, model.string(), "there is no place for external data beside it");
+      throw Error(ErrorCode::io, model.string(), "it is not a file, so external data has no folder");
   }
 
   void add(onnx::TensorProto& t, const FileBytes& data) {
@@ -135,7 +135,8 @@ void check_name(const fs::path& model, const std::string& data) {
   const auto refuse = [&](const std::string& why) {
     throw Error(ErrorCode::invalid_argument, str_cat("external data's file '", data, "'"), why);
   };
-  if (fs::path(data).filename() != data || data == ".") refuse("is not the name of a file beside the model");
+  if (fs::path(data).filename() != data || data == ".")
+    refuse("is not the name of a file in the model's folder");
   if (model.filename() == data) refuse("is the model's own file");
   try {
     check_location(data);

@@ -336,7 +336,7 @@ void Exporter::write_internal(const Graph::Node& n, const onnx::NodeProto& p, Sc
   } else if (n.op.spec().name == "StretchedAxes") {
     write_stretched_axes(p.input(0), p.input(1), p.output(0), s);
   } else {
-    refuse(n, "the operator is none of ONNX");
+    refuse(n, "the operator is not ONNX's");
   }
 }
 

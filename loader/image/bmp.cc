@@ -37,7 +37,7 @@ struct Channel {
     if (mask == 0) return;
     shift = std::countr_zero(mask);
     greatest = mask >> shift;
-    if ((greatest & (greatest + 1)) != 0) fail(format, "the bits of a mask do not lie together");
+    if ((greatest & (greatest + 1)) != 0) fail(format, "the bits of a mask are not contiguous");
   }
   uint8_t of(uint32_t pixel) const {
     if (greatest == 0) return 0;

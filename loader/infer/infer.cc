@@ -353,7 +353,7 @@ class Inference {
       // At run time, nodes may leave results out.
       const int given = body->outputs() - (is_standard(n, "Loop") ? 1 : 0);
       if (options_.strict && given != n.output_size())
-        refuse(str_cat("has ", n.output_size(), " outputs, a body gives ", given));
+        refuse(str_cat("has ", n.output_size(), " outputs, a body returns ", given));
     }
     if (options_.strict && is_standard(n, "If") && bodies.size() == 2 && !bodies[0]->has_types_of(*bodies[1]))
       refuse("the types of the branches' results differ");

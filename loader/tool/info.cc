@@ -147,7 +147,7 @@ void print(const Outline& outline, const onnx::ModelProto& model, const std::str
   print_header(model);
   const Outline::Graph& main = outline.graphs[0];
   line("graph '", visible(model.graph().name()), "', ", main.nodes.size(), " nodes, ", outline.nodes.size(),
-       " with those of bodies and functions");
+       " including bodies and functions");
   for (int v : main.inputs) print_value("input  ", outline.values[static_cast<std::size_t>(v)]);
   for (int v : main.outputs) print_value("output ", outline.values[static_cast<std::size_t>(v)]);
   print_functions(outline);

@@ -25,7 +25,7 @@ void fix_extents(Model& model, const std::string& name, const Extents& extents) 
                             : !d.dim_param().empty() &&
                                   symbols.emplace(d.dim_param(), extents[k]).first->second != extents[k])
         throw UsageError{str_cat("axis ", k, " of input '", name, "' cannot have the extent ", extents[k],
-                                 " beside what the model and other options say")};
+                                 ": the model or another option has another")};
     }
     for (const auto& [symbol, extent] : symbols) model.set_symbol(symbol, extent);
     std::string text;

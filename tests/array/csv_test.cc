@@ -76,7 +76,7 @@ TEST_CASE("csv: what is refused names the line") {
   CHECK(refusal<float>("1\r2") == "x.csv: line 1: field 1: '1\r2' is no float");
   CHECK(refusal<float>("1.5.2") == "x.csv: line 1: field 1: '1.5.2' is no float");
   CHECK(refusal<float>("1,\n\"2") == "x.csv: line 2: the quote of field 1 has no end");
-  CHECK(refusal<float>("\"1\"2") == "x.csv: line 1: text behind the quotes of field 1");
+  CHECK(refusal<float>("\"1\"2") == "x.csv: line 1: text follows the closing quote of field 1");
   CHECK(refusal<float>(std::string(100, 'x')) ==
         str_cat("x.csv: line 1: field 1: '", std::string(40, 'x'), "...' is no float"));
   CHECK(refusal<int8_t>("128") == "x.csv: line 1: field 1: '128' is no int8");

@@ -1,5 +1,5 @@
 // A number that is no integer beside integers.
-// expect: beside a tensor of integers stands an integer
+// expect: a tensor of integers combines with an integer
 #include "tenon/array/arithmetic.hpp"
 
 using namespace tenon;

@@ -373,7 +373,7 @@ TEST_CASE("Strict inference refuses what ONNX's does, of nodes that run") {
             " { y = BatchNormalization <training_mode = 1> (x, s, s, s, s) }",
             "1 outputs, training has 3", "float[1,2]"},
            {"g (float[2,0] x) => (y) <int64[2] s = {-1, 0}> { y = Reshape (x, s) }",
-            "-1 stands beside the extent 0 at axis 1", "float[2,0]"},
+            "-1 cannot be inferred with the extent 0 at axis 1", "float[2,0]"},
            {"g (float[4,3] x) => (y, z) <int64 k = {2}> { y, z = TopK (x, k) }", "K: rank 0, expected 1",
             "float[4,2] int64[4,2]"},
            {"g (string[n,3] x) => (y) { y = StringNormalizer (x) }", "is not known to be (1,C)",
@@ -426,7 +426,7 @@ TEST_CASE("Inference of bodies in their whole") {
         "z = If (t) <then_branch = a () => (p, q) { p = Neg (x) q = Abs (x) },"
         " else_branch = b () => (p, q) { p = Neg (x) q = Abs (x) }>"}) {
     const std::string graph = str_cat("g (float[5] x, int64 n) => (z) <bool t = {1}> { ", node, " }");
-    CHECK(types(graph).find("has 1 outputs, a body gives 2") != std::string::npos);
+    CHECK(types(graph).find("has 1 outputs, a body returns 2") != std::string::npos);
     CHECK(types(graph, lenient) == "float[5]");
   }
 }
@@ -504,7 +504,7 @@ TEST_CASE("Inference of graphs that another domain's operator takes") {
                  strict);
   };
   // ONNX's If gives what its branches give.
-  CHECK(of("If", two, two, "c").find("has 1 outputs, a body gives 2") != std::string::npos);
+  CHECK(of("If", two, two, "c").find("has 1 outputs, a body returns 2") != std::string::npos);
   CHECK(of("If", one, other, "c").find("types") != std::string::npos);
   CHECK(of("If", one, one, "c") == "float");
   // What another domain's gives, its rule says; but the graphs have to be sound.

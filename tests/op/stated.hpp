@@ -62,10 +62,10 @@ void check_legacy(const Op& plain, auto with, std::initializer_list<Out> same,
   check(with(Opt<int64_t>()), {a, t<In>({}, {1})}, run(with(Opt<int64_t>()), {a, t<In>({1, 1}, {1})}));
   check_fails(plain, {a, b}, "extents without broadcast differ");
   check_fails(plain, {a, t<In>({2, 1}, {1, 2})}, "extents without broadcast differ: 2 and 1");
-  check_fails(with(Opt<int64_t>(2)), {a, b}, "does not lie within");
-  check_fails(with(Opt<int64_t>(INT64_MAX)), {a, b}, "does not lie within");
-  check_fails(with(Opt<int64_t>(INT64_MIN)), {a, b}, "does not lie within");
-  check_fails(with(Opt<int64_t>()), {b, a}, "does not lie within");
+  check_fails(with(Opt<int64_t>(2)), {a, b}, "does not match the axes");
+  check_fails(with(Opt<int64_t>(INT64_MAX)), {a, b}, "does not match the axes");
+  check_fails(with(Opt<int64_t>(INT64_MIN)), {a, b}, "does not match the axes");
+  check_fails(with(Opt<int64_t>()), {b, a}, "does not match the axes");
   check_fails(with(Opt<int64_t>()), {a, t<In>({3}, {1, 2, 3})}, "extents differ: 2 and 3");
   // In a graph newest nodes stand in their place.
   for (int version : Op::spec.since) {
@@ -83,8 +83,8 @@ void check_legacy(const Op& plain, auto with, std::initializer_list<Out> same,
     check(along(0), {a, t<In>({2, 1}, {1, 3})}, {t<Out>({2, 2}, first)});
     check_fails(alone, {a, b}, "extents without broadcast differ");
     check_fails(alone, {a, t<In>({2, 1}, {1, 2})}, "extents without broadcast differ: 2 and 1");
-    check_fails(along(2), {a, b}, "does not lie within");
-    check_fails(stretched, {b, a}, "does not lie within");
+    check_fails(along(2), {a, b}, "does not match the axes");
+    check_fails(stretched, {b, a}, "does not match the axes");
     check_fails(stretched, {a, t<In>({3}, {1, 2, 3})}, "extents differ: 2 and 3");
   }
 }

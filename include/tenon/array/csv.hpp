@@ -108,7 +108,7 @@ class CsvFields {
     ++at_;
     while (separator_ != ' ' && at_ < text_.size() && text_[at_] == ' ') ++at_;
     if (at_ < text_.size() && text_[at_] != separator_ && !at_line_end())
-      fail(str_cat("text behind the quotes of field ", column_));
+      fail(str_cat("text follows the closing quote of field ", column_));
     if (!doubled) return field;
     plain_.clear();
     for (std::size_t k = 0; k < field.size(); ++k) {

@@ -231,9 +231,9 @@ constexpr bool is_negative(auto x) {
 template <class T, class N>
 Number<T> number(std::string_view place, N x) {
   static_assert(std::is_same_v<T, bool> == std::is_same_v<N, bool>,
-                "beside a tensor of bools stands a bool, and beside other tensors none");
+                "a bool combines with a tensor of bools, and with no other tensor");
   static_assert(!std::is_integral_v<T> || std::is_integral_v<N>,
-                "beside a tensor of integers stands an integer, not a floating-point number");
+                "a tensor of integers combines with an integer, not with a floating-point number");
   if constexpr (std::is_integral_v<T> && std::is_integral_v<N> && !std::is_same_v<T, N>)
     if (static_cast<N>(static_cast<T>(x)) != x || is_negative(static_cast<T>(x)) != is_negative(x))
       op::raise(ErrorCode::invalid_argument, place, "the number ", x, " is no ", name_of(dtype_of<T>));

@@ -115,12 +115,12 @@ class NpyReader {
       if (key == "descr" && !std::exchange(has_type, true)) read_type();
       else if (key == "fortran_order" && !std::exchange(has_order, true)) read_order();
       else if (key == "shape" && !std::exchange(has_shape, true)) read_shape();
-      else fail(str_cat("the key '", key.substr(0, 32), "' is not one of the format's, or stands twice"));
+      else fail(str_cat("the key '", key.substr(0, 32), "' is unknown to the format, or repeated"));
       if (!take(',')) break;
     }
     expect('}');
     skip_blanks();
-    if (at_ < end_) fail("something stands behind the header's end");
+    if (at_ < end_) fail("text follows the end of the header");
     if (!has_type || !has_order || !has_shape)
       fail(str_cat("the header has no ", !has_type ? "descr" : !has_order ? "fortran_order" : "shape"));
   }

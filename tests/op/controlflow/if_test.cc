@@ -82,7 +82,7 @@ TEST_CASE("If: what is refused") {
   check_fails(op::If{.else_branch = one, .then_branch = one}, {truth(true)}, "has 2 outputs", 2);
   check_fails(op::If{.else_branch = one, .then_branch = takes}, {truth(true)}, "a branch takes inputs");
   check_fails(op::If{.else_branch = one, .then_branch = lies}, {truth(true)},
-              "the body gives 2 values, not 1");
+              "the body returns 2 values, not 1");
   check_fails(op::If{.else_branch = one, .then_branch = one}, {t<bool>({2}, {true, false})},
               "cond: (2), expected one element");
   check_fails(op::If{.else_branch = one, .then_branch = one}, {scalar(1)}, "cond cannot be tensor(float)");

@@ -168,7 +168,7 @@ TEST_CASE("Loop: what is refused") {
   check_fails(op::Loop{}, {count(1), absent, scalar(1)}, "the body is missing", 2);
   check_fails(op::Loop{b}, {absent, absent, scalar(1)}, "the loop has no end", 2);
   check_fails(op::Loop{b}, {count(1), absent},
-              "with 0 states and 2 outputs, the body takes 3 values and gives 3", 2);
+              "with 0 states and 2 outputs, the body takes 3 values and returns 3", 2);
   check_fails(op::Loop{b}, {count(1), absent, scalar(1), scalar(1)}, "with 2 states", 2);
   check_fails(op::Loop{b}, {count(1), absent, scalar(1)}, "with 1 states and 3 outputs", 3);
   check_fails(op::Loop{b}, {t<int64_t>({2}, {1, 2}), absent, scalar(1)}, "M: (2), expected one element", 2);
@@ -189,7 +189,7 @@ TEST_CASE("Loop: what is refused") {
         return std::vector<Value>{in[1], Tensor<float>(Extents{in[0].template view<int64_t>().item()})};
       });
   check_fails(op::Loop{grows}, {count(2)},
-              "one iteration gives tensor(float) (1), the first tensor(float) (0)");
+              "one iteration returns tensor(float) (1), the first tensor(float) (0)");
   const auto untyped = body(
       2, 2, [](auto in) { return std::vector<op::Info>{in[1], {}}; },
       [](auto in) { return std::vector<Value>{in[1], in[0]}; });

@@ -206,7 +206,7 @@ TEST_CASE("Scan: version 8 has a batch") {
   check_fails(s, {t<int64_t>({3}, {1, 1, 1}), zero, x}, "batch and number of sequence_lens differ", 2);
   check_fails(s, {t<int64_t>({}, {1}), zero, x}, "sequence_lens: rank 0, expected 1", 2);
   check_fails(s, {none, t<float>({1, 1}, {0}), x}, "batches differ", 2);
-  check_fails(s, {none, zero, t<float>({2}, {1, 2})}, "has not 2 axes", 2);
+  check_fails(s, {none, zero, t<float>({2}, {1, 2})}, "has fewer than 2 axes", 2);
   check_fails(S{.body = sums(), .directions = {0, 1}, .num_scan_inputs = 1}, {none, zero, x},
               "directions: 2 entries, expected 1", 2);
   const auto n = Dim::symbol(1), m = Dim::symbol(2);

@@ -20,7 +20,7 @@ TEST_CASE("ConstantFill: cases") {
   check(op::ConstantFill{}, {t<bool>({0}, {})}, {t<float>({0}, {})});
   check(stated<op::ConstantFill>(1, {{"value", 2.0f}, {"dtype", int64_t{7}}, {"shape", ints{1}}}), {none},
         {t<int64_t>({1}, {2})});
-  check_fails(op::ConstantFill{.shape = {1}}, {two}, "shape beside an input");
+  check_fails(op::ConstantFill{.shape = {1}}, {two}, "the attribute shape excludes an input");
   check_fails(op::ConstantFill{.extra_shape = {1}}, {none}, "extra_shape without an input");
   check_fails(op::ConstantFill{.shape = {-1}}, {none}, "extent: -1, expected at least 0");
   check_fails(op::ConstantFill{.dtype = 99}, {none}, "attribute 'dtype' is 99");

@@ -17,7 +17,7 @@ TEST_CASE("GivenTensorFill: cases") {
         {t<float>({1}, {4})});
   check_fails(op::GivenTensorFill{.values = {1}, .shape = {2}}, {none}, "1 values for the extents (2)");
   check_fails(op::GivenTensorFill{.values = {1}, .shape = {1}}, {t<float>({1}, {1})},
-              "shape beside an input");
+              "the attribute shape excludes an input");
   check_fails(op::GivenTensorFill{.values = {1}, .input_as_shape = 1}, {t<float>({1}, {1})},
               "input_as_shape: extents of type float");
   CHECK(infer(op::GivenTensorFill{.values = {1}}, {info(DType::float64, {Dim::symbol(1)})})[0].dims ==

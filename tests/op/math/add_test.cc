@@ -34,7 +34,7 @@ TEST_CASE("Add: versions 1 and 6 align B by axis") {
   check(op::Add_1{.broadcast = 1}, {a, b}, {t<float>({2, 2}, {11, 22, 13, 24})});
   check(op::Add_1{.axis = 0, .broadcast = 1}, {a, b}, {t<float>({2, 2}, {11, 12, 23, 24})});
   check_fails(op::Add_1{}, {a, b}, "extents without broadcast differ");
-  check_fails(op::Add_1{.axis = 2, .broadcast = 1}, {a, b}, "does not lie within");
+  check_fails(op::Add_1{.axis = 2, .broadcast = 1}, {a, b}, "does not match the axes");
 }
 
 TEST_CASE("Add: newest nodes stand for versions 1 and 6") {

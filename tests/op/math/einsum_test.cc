@@ -184,7 +184,7 @@ TEST_CASE("Einsum: what is refused") {
   fails("ij->ii", {a}, "the result has a label twice");
   fails("ii", {a}, "extents of a diagonal differ: 2 and 3");
   fails("ij,jk", {a, a}, "do not broadcast");
-  fails("...i,...", {a, a}, "the ellipsis stands for 1 axes, and for 2");
+  fails("...i,...", {a, a}, "the ellipsis covers 1 axes, and 2");
   fails("abcdefghijklmnopq", {a}, "not understood");
   check_fails(op::Einsum{}, {a}, "rank 2 for a term of 0 labels");
   check_refused<op::Einsum>(12, {}, "equation");

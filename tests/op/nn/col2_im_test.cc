@@ -73,7 +73,7 @@ TEST_CASE("Col2Im: what is refused") {
   };
   const Value x = t<float>({1, 4, 2}, {1, 2, 3, 4, 5, 6, 7, 8});
   const op::Col2Im plain;
-  check_fails(plain, {x, i({2, 4}), i({2, 2})}, "input (1,4,2) has not the columns of 3 blocks");
+  check_fails(plain, {x, i({2, 4}), i({2, 2})}, "input (1,4,2) does not have the columns of 3 blocks");
   check_fails(plain, {x, i({2, 4}), i({1, 3})}, "4 rows do not divide into blocks (1,3)");
   check_fails(plain, {x, i({2, 1}), i({2, 2})}, "blocks (2,2) do not fit into an image (2,1) along axis 1");
   check_fails(plain, {x, i({2, 3}), i({2})}, "lengths of image_shape and block_shape differ: 2 and 1");

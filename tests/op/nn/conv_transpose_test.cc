@@ -174,7 +174,7 @@ TEST_CASE("ConvTranspose: what is refused") {
     const char* text;
   } rows[] = {
       {{.auto_pad = "SAME"}, {x, w}, "auto_pad: 'SAME', expected NOTSET, SAME_UPPER, SAME_LOWER or VALID"},
-      {{.auto_pad = "VALID", .pads = {1, 1}}, {x, w}, "pads beside auto_pad 'VALID'"},
+      {{.auto_pad = "VALID", .pads = {1, 1}}, {x, w}, "pads exclude auto_pad 'VALID'"},
       {{.strides = {0}}, {x, w}, "strides holds 0"},
       {{.output_padding = {0, 0}}, {x, w}, "output_padding: 2 entries, expected 1"},
       {{.output_padding = {-1}}, {x, w}, "output_padding holds -1"},

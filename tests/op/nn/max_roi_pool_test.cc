@@ -56,11 +56,11 @@ TEST_CASE("MaxRoiPool: what is refused, symbols, and typed") {
   const op::MaxRoiPool one{.pooled_shape = {1, 1}};
   const Value x = t<float>({1, 1, 1, 1}, {1});
   const auto roi = [](float image, float left) { return t<float>({1, 5}, {image, left, 0, 0, 0}); };
-  check_fails(one, {x, roi(1, 0)}, "region 0 lies in an image outside of [0, 0]");
+  check_fails(one, {x, roi(1, 0)}, "region 0 names an image outside [0, 0]");
   check_fails(one, {x, roi(-1, 0)}, "outside of [0, 0]");
   check_fails(one, {x, roi(std::nanf(""), 0)}, "outside of [0, 0]");
   check_fails(one, {x, roi(0, std::nanf(""))}, "a coordinate of region 0 is NaN");
-  check_fails(one, {x, t<float>({1, 4}, {0, 0, 0, 0})}, "rois (1,4) has not rows of 5 numbers");
+  check_fails(one, {x, t<float>({1, 4}, {0, 0, 0, 0})}, "rois (1,4) does not have rows of 5 numbers");
   check_fails(one, {x, t<float>({5}, {0, 0, 0, 0, 0})}, "rois: rank 1, expected 2");
   check_fails(one, {t<float>({1, 1, 1}, {0}), roi(0, 0)}, "X: rank 3, expected 4");
   check_fails(op::MaxRoiPool{}, {x, roi(0, 0)}, "pooled_shape: 0 entries, expected 2");

@@ -132,7 +132,7 @@ TEST_CASE("NonMaxSuppression: what is refused, symbols, and typed") {
   check_fails(op::NonMaxSuppression{.center_point_box = 2}, {boxes, scores},
               "center_point_box: 2, expected 0 or 1");
   check_fails(plain, {t<float>({1, 1, 5}, {0, 0, 1, 1, 1}), scores},
-              "boxes (1,1,5) has not rows of 4 numbers");
+              "boxes (1,1,5) does not have rows of 4 numbers");
   check_fails(plain, {t<float>({1, 4}, {0, 0, 1, 1}), scores}, "boxes: rank 2, expected 3");
   check_fails(plain, {boxes, t<float>({1, 1}, {1})}, "scores: rank 2, expected 3");
   check_fails(plain, {boxes, t<float>({1, 1, 2}, {1, 2})}, "numbers of boxes and scores differ: 1 and 2");

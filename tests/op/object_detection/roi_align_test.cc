@@ -138,7 +138,8 @@ TEST_CASE("RoiAlign: what is refused, symbols, and typed") {
     check_fails(plain, {x, t<float>({1, 4}, {0, 0, bad, 1}), first}, "is too large");
   check_fails(plain, {x, roi, t<int64_t>({2}, {0, 0})},
               "numbers of rois and of batch_indices differ: 1 and 2");
-  check_fails(plain, {x, t<float>({1, 5}, {0, 0, 0, 1, 1}), first}, "rois (1,5) has not rows of 4 numbers");
+  check_fails(plain, {x, t<float>({1, 5}, {0, 0, 0, 1, 1}), first},
+              "rois (1,5) does not have rows of 4 numbers");
   check_fails(plain, {t<float>({1, 1, 1}, {1}), roi, first}, "X: rank 3, expected 4");
   check_fails(plain, {x, roi, t<int64_t>({1, 1}, {0})}, "batch_indices: rank 2, expected 1");
   check_fails(op::RoiAlign{.mode = "min"}, {x, roi, first}, "mode: 'min', expected avg or max");

@@ -214,7 +214,8 @@ TEST_CASE("QuantizeLinear: what is refused") {
               three = t<float>({3}, {1, 1, 1});
   check_fails(Q{}, {x, two}, "scale (2) does not fit axis 1 of (2,3)");
   check_fails(Q{.axis = 2}, {x, three}, "axis 2 outside of [-2, 1]");
-  check_fails(Q{}, {x, t<float>({1, 3}, {1, 1, 1})}, "scale (1,3) has not one axis, and block_size is 0");
+  check_fails(Q{}, {x, t<float>({1, 3}, {1, 1, 1})},
+              "scale (1,3) does not have one axis, and block_size is 0");
   check_fails(Q{}, {x, three, t<int8_t>({2}, {1, 1})}, "extents of scale and zero point differ: 3 and 2");
   check_fails(Q{}, {x, three, t<int8_t>({}, {1})}, "extents of scale and zero point differ: (3) and ()");
   check_fails(Q{.block_size = -1}, {x, three}, "block_size: -1, expected at least 0");

@@ -43,7 +43,7 @@ TEST_CASE("Adagrad: refused, symbols, typed") {
   const Value r = t<float>({}, {1}), i = t<int64_t>({}, {0}), x = t<float>({2}, {1, 2});
   check_fails(op, {r, i, x, x, x}, "has 1 outputs, expected 2", 1);
   check_fails(op, {r, i, x, x, x}, "has 3 outputs, expected 2", 3);
-  check_fails(op, {r, i, x, x, x, x}, "takes a multiple of 3 tensors behind R and T, not 4", 2);
+  check_fails(op, {r, i, x, x, x, x}, "takes a multiple of 3 tensors after R and T, not 4", 2);
   check_fails(op, {r, i}, "input inputs is missing", 1);
   check_fails(op, {r, i, x, x, Value()}, "input 4 is missing", 2);
   check_fails(op, {x, i, x, x, x}, "R: (2), expected one element", 2);

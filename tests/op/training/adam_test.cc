@@ -37,7 +37,7 @@ TEST_CASE("Adam: several tensors of several types, refused, symbols") {
         {t<float>({2}, {0, 3}), t<double>({1}, {6}), t<float>({2}, {3, -4}), t<double>({1}, {7}),
          t<double>({2}, {9, 16}), t<double>({1}, {49})},
         0, 0);
-  check_fails(op, {r, i, x, x, x}, "takes a multiple of 4 tensors behind R and T, not 3", 3);
+  check_fails(op, {r, i, x, x, x}, "takes a multiple of 4 tensors after R and T, not 3", 3);
   check_fails(op, {r, i, x, x, x, x}, "has 2 outputs, expected 3", 2);
   check_fails(op, {r, i, x, x, x, y}, "its gradient and its states differ: 2 and 1", 3);
   const auto n = Dim::symbol(1);

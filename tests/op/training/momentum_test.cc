@@ -26,7 +26,7 @@ TEST_CASE("Momentum: several tensors of several types, refused, symbols") {
   const Value y = t<double>({1}, {7}), g = t<double>({2}, {3, 4});
   check(op, {r, i, x, y, g, y, x, y},
         {t<float>({2}, {-2, -2}), t<double>({1}, {0}), t<float>({2}, {3, 4}), t<double>({1}, {7})}, 0, 0);
-  check_fails(op, {r, i, x, x}, "takes a multiple of 3 tensors behind R and T, not 2", 2);
+  check_fails(op, {r, i, x, x}, "takes a multiple of 3 tensors after R and T, not 2", 2);
   check_fails(op, {r, i, x, x, x}, "has 3 outputs, expected 2", 3);
   check_fails(op::Momentum{.alpha = 1.0f, .beta = 1.0f, .mode = Str("fast"), .norm_coefficient = 0.0f},
               {r, i, x, x, x}, "mode: 'fast', expected standard or nesterov", 2);

@@ -80,7 +80,7 @@ class ChannelBlocks {
     const std::vector<ValueId> in = p_.node(n).inputs;
     if (conv.element != DType::float32) return p_.skipped(n, "the weights are no float32");
     if (conv.extents.size() != 3 && conv.extents.size() != 4)
-      return p_.skipped(n, "it has not one or two spatial axes");
+      return p_.skipped(n, "it does not have one or two spatial axes");
     if (!dims(in[0]).ranked() || !gives_channels(n))
       return p_.skipped(n, "the ranks are not known, or a body reads Y");
     const bool line = conv.extents.size() == 3;

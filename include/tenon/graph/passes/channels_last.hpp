@@ -74,7 +74,7 @@ class ChannelsLast {
     const ValueId x = p_.node(n).inputs[0], y = p_.node(n).outputs[0];
     const auto windows = q.conv.window();
     const int rank = q.extents.size() - 2;
-    if (rank != 2) return p_.skipped(n, "it has not two spatial axes");
+    if (rank != 2) return p_.skipped(n, "it does not have two spatial axes");
     const int64_t dilations[] = {windows.dilation(0), windows.dilation(1)};
     kernels::ConvGeometry g = channels_of(q);
     g.rank = rank;

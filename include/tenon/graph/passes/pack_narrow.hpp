@@ -38,7 +38,7 @@ inline void pack_restored(Program& program, int number, PackedMatMul packed, con
   if (scale->size() > 1) {
     const bool along_k = resolve_axis(restored.axis, 2) == k_axis;
     if (along_k != (restored.block_size > 0))
-      return program.skipped(number, "the scales of B are not those of columns or of blocks of rows");
+      return program.skipped(number, "B's scales are neither per column nor per block of rows");
     if (along_k) s.block = restored.block_size;
     const int64_t blocks = (s.k - 1) / s.block + 1;
     s.scale_row = trans_b ? 1 : s.n, s.scale_col = trans_b ? blocks : 1;

@@ -23,7 +23,7 @@ inline void quantize_once(Program& program, int number) {
     const Graph::Node& first = program.node(other);
     if (other >= number || !first.op.as<op::DynamicQuantizeLinear>()) continue;
     if (first.outputs.size() < n.outputs.size()) continue;
-    program.applied(number, "its results are those of ", program.label(other));
+    program.applied(number, "it computes the same as ", program.label(other));
     const std::vector<ValueId> from = n.outputs, to = first.outputs;
     for (std::size_t k = 0; k < from.size(); ++k)
       if (from[k] >= 0 && to[k] >= 0) program.redirect(from[k], to[k]);

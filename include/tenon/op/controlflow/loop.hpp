@@ -28,7 +28,7 @@ struct Loop {
     if (!body) return i.fail("the body is missing");
     if (body->inputs() != states + 2 || body->outputs() < states + 1 || body->outputs() < i.outputs() + 1)
       return i.fail("with ", states, " states and ", i.outputs(), " outputs, the body takes ", body->inputs(),
-                    " values and gives ", body->outputs());
+                    " values and returns ", body->outputs());
     i.for_runs([&] {
       if (!i.has(0) && !i.has(1)) i.fail("without M and cond the loop has no end");
     });

@@ -92,7 +92,7 @@ struct Scan {
     const int scanned = static_cast<int>(*num_scan_inputs), states = i.inputs() - scanned;
     if (body->inputs() != i.inputs() || body->outputs() < states || body->outputs() < i.outputs())
       return i.fail("with ", i.inputs(), " inputs, ", states, " of them states, and ", i.outputs(),
-                    " outputs, the body takes ", body->inputs(), " values and gives ", body->outputs());
+                    " outputs, the body takes ", body->inputs(), " values and returns ", body->outputs());
     for (int k = 0; k < i.inputs(); ++k)
       if (!i.has(k)) return i.fail("input ", k, " is left out");
     check_list(i, "scan_input_axes", scan_input_axes, scanned, false);
@@ -206,7 +206,7 @@ struct Scan_8 {
     const int scanned = static_cast<int>(*num_scan_inputs), states = operands - scanned;
     if (body->inputs() != operands || body->outputs() < states || body->outputs() < i.outputs())
       return i.fail("with ", operands, " operands, ", states, " of them states, and ", i.outputs(),
-                    " outputs, the body takes ", body->inputs(), " values and gives ", body->outputs());
+                    " outputs, the body takes ", body->inputs(), " values and returns ", body->outputs());
     if (!directions.empty() && !i.expect_entries("directions", directions.size(), scanned)) return;
     for (int64_t d : directions)
       if (!i.expect_choice("directions", d, {0, 1})) return;
@@ -216,7 +216,8 @@ struct Scan_8 {
       Info e = shape_of(i.in(k + 1));
       if (e.dims.ranked()) {
         const int axes = k < states ? 1 : 2;
-        if (e.dims.rank() < axes) return i.fail("operand ", k, " ", e.dims, " has not ", axes, " axes");
+        if (e.dims.rank() < axes)
+          return i.fail("operand ", k, " ", e.dims, " has fewer than ", axes, " axes");
         batch = i.unify(batch, e.dims[0], "batches");
         if (axes == 2) {
           steps = i.unify(steps, e.dims[1], "lengths of scan inputs");

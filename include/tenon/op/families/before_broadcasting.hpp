@@ -40,7 +40,7 @@ struct BeforeBroadcasting {
     }
     const int64_t first = first_axis(a.rank(), b.rank());
     if (first < 0 || first > a.rank() - b.rank())
-      return i.fail("B ", b, " does not lie within A ", a, " from axis ", first);
+      return i.fail("B ", b, " does not match the axes of A ", a, " from axis ", first);
     for (int k = 0; k < b.rank(); ++k)
       if (!b[k].is(1)) i.unify(a[first + k], b[k], "extents");
   }

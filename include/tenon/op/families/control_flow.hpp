@@ -52,7 +52,7 @@ inline AnyTensor stacked(std::string_view name, std::span<const Value> items, in
   for (int64_t k = 0; k < n; ++k) {
     const AnyTensor& t = items[static_cast<std::size_t>(reverse ? n - 1 - k : k)].tensor();
     if (t.dtype() != first.dtype() || !(t.extents() == first.extents()))
-      raise(ErrorCode::invalid_shape, name, "one iteration gives tensor(", tenon::name_of(t.dtype()), ") ",
+      raise(ErrorCode::invalid_shape, name, "one iteration returns tensor(", tenon::name_of(t.dtype()), ") ",
             to_string(t.extents()), ", the first tensor(", tenon::name_of(first.dtype()), ") ",
             to_string(one));
     kernels::move(t.dtype(), result.out().data(), {k * inner, to}, t.data(), {0, from}, rows);
@@ -134,7 +134,7 @@ inline std::vector<Value> run_body(std::string_view name, const BodyRef& body, C
                                    std::span<const Value> in, std::size_t count) {
   std::vector<Value> out = body->run(c, in);
   if (out.size() != count)
-    raise(ErrorCode::invalid_model, name, "the body gives ", out.size(), " values, not ", count);
+    raise(ErrorCode::invalid_model, name, "the body returns ", out.size(), " values, not ", count);
   for (Value& v : out) v = kept(v, c);
   return out;
 }

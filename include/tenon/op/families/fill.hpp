@@ -8,7 +8,7 @@ namespace tenon::TENON_ABI::op {
 /// The extents that `shape` states. With input 0, the input's extents, or (with `as_shape`) its elements,
 /// followed by `extra`.
 constexpr void infer_filled(Infer& i, const Ints& shape, const Ints& extra, bool as_shape) {
-  if (i.has(0) && !shape.empty()) return i.fail("shape beside an input");
+  if (i.has(0) && !shape.empty()) return i.fail("the attribute shape excludes an input");
   if (!i.has(0) && !extra.empty()) return i.fail("extra_shape without an input");
   if (i.has(0) && as_shape && i.dtype(0) != DType::int64 && i.dtype(0) != DType::int32)
     return i.fail_type("input_as_shape: extents of type ", i.dtype(0));

@@ -26,7 +26,7 @@ constexpr Spec optimizer_spec(std::string_view name) {
 /// tensor's extents, results the extents and types of the operands that they replace.
 constexpr void infer_optimizer(Infer& i, int states) {
   const int each = 2 + states, given = i.inputs() - 2, n = given / each;
-  if (given % each != 0) return i.fail("takes a multiple of ", each, " tensors behind R and T, not ", given);
+  if (given % each != 0) return i.fail("takes a multiple of ", each, " tensors after R and T, not ", given);
   if (i.outputs() != n * (1 + states))
     return i.fail("has ", i.outputs(), " outputs, expected ", n * (1 + states));
   if (!i.expect_one(0) || !i.expect_one(1)) return;

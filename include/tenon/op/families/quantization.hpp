@@ -28,7 +28,7 @@ constexpr void infer_quantization(Infer& i, int64_t axis, int64_t block_size) {
   const int a = i.axis(axis, x.rank());
   if (i.failed()) return;
   if (block_size == 0) {
-    if (scale.rank() != 1) return i.fail("scale ", scale, " has not one axis, and block_size is 0");
+    if (scale.rank() != 1) return i.fail("scale ", scale, " does not have one axis, and block_size is 0");
     if (x[a].differs(scale[0])) i.fail("scale ", scale, " does not fit axis ", a, " of ", x);
     return;
   }

@@ -23,7 +23,7 @@ consteval Message missing_form() {
   else
     for_each_attribute<Op>([&]<class Row>(const Row& a) {
       if (m.empty() && !requires { Member<typename Row::type>::type; })
-        m.add("attribute "), m.add(a.name), m.add(" has a member of a type that is none of an attribute");
+        m.add("attribute "), m.add(a.name), m.add(" has a member whose type no attribute can have");
     });
   return m;
 }

@@ -37,7 +37,7 @@ struct Multinomial {
     const auto draw = [&]<class I>(I* y) {
       if (!kernels::random_multinomial(input.data(), y, input.extent(0), input.extent(1), sample_size,
                                        key ? *key : kernels::fresh_seed()))
-        raise(ErrorCode::invalid_argument, spec.name, "a row of the input gives no probabilities");
+        raise(ErrorCode::invalid_argument, spec.name, "a row of the input holds no probabilities");
     };
     if (output.dtype() == DType::int32) draw(output.as<int32_t>().data());
     else draw(output.as<int64_t>().data());

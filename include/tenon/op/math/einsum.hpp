@@ -118,8 +118,7 @@ struct Equation {
                false;
       if (term.ellipsis) {
         if (seen && axes != ellipsis)
-          return i.fail("the ellipsis stands for ", ellipsis, " axes, and for ", axes, " in operand ", k),
-                 false;
+          return i.fail("the ellipsis covers ", ellipsis, " axes, and ", axes, " in operand ", k), false;
         seen = true;
         ellipsis = axes;
       }

@@ -58,7 +58,8 @@ struct Col2Im {
     Dims y{Dim(), Dim()};
     if (x.ranked()) {
       if ((x[1] % cells).differs(0)) return i.fail(x[1], " rows do not divide into blocks ", block);
-      if (x[2].differs(blocks)) return i.fail("input ", x, " has not the columns of ", blocks, " blocks");
+      if (x[2].differs(blocks))
+        return i.fail("input ", x, " does not have the columns of ", blocks, " blocks");
       y = {x[0], x[1] / cells};
     }
     for (Dim d : image) y.push_back(d);

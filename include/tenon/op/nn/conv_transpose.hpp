@@ -47,7 +47,7 @@ struct ConvTranspose {
   constexpr void infer_with(Infer& i, const Dims& weights) const {
     const WindowAttributes w = window();
     if (auto_pad != "" && auto_pad != "NOTSET" && std::ranges::any_of(pads, [](int64_t p) { return p != 0; }))
-      return i.fail("pads beside auto_pad '", auto_pad, "'");
+      return i.fail("pads exclude auto_pad '", auto_pad, "'");
     Convolved c{i.dims(0), weights, {}};
     if (!infer_convolved(i, w, group, c)) return;
     const int spatial = c.kernel.rank();

@@ -33,7 +33,7 @@ struct MaxRoiPool {
     for (int64_t p : pooled_shape)
       if (!i.expect_at_least("pooled_shape", p, 1)) return;
     if (i.ranked(1) && i.dims(1)[1].differs(5))
-      return i.fail("rois ", i.dims(1), " has not rows of 5 numbers");
+      return i.fail("rois ", i.dims(1), " does not have rows of 5 numbers");
     i.out(0, Dims{i.ranked(1) ? i.dims(1)[0] : Dim(), i.ranked(0) ? i.dims(0)[1] : Dim(), pooled_shape[0],
                   pooled_shape[1]});
   }
@@ -50,7 +50,7 @@ struct MaxRoiPool {
     for (int64_t r = 0; r < regions; ++r) {
       const C* row = rows + 5 * r;
       if (!(row[0] > -1 && row[0] < static_cast<C>(x.extent(0))))
-        raise(ErrorCode::out_of_range, spec.name, "region ", r, " lies in an image outside of [0, ",
+        raise(ErrorCode::out_of_range, spec.name, "region ", r, " names an image outside [0, ",
               x.extent(0) - 1, "]");
       images[r] = static_cast<int64_t>(row[0]);
       const auto cell = [&](int k) {

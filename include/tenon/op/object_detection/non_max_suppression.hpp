@@ -37,7 +37,8 @@ struct NonMaxSuppression {
     for (int k : {2, 3, 4})
       if (!i.dims(k).count().is(0) && !i.expect_one(k)) return;
     const Dims &boxes = i.dims(0), &scores = i.dims(1);
-    if (boxes.ranked() && boxes[2].differs(4)) return i.fail("boxes ", boxes, " has not rows of 4 numbers");
+    if (boxes.ranked() && boxes[2].differs(4))
+      return i.fail("boxes ", boxes, " does not have rows of 4 numbers");
     i.for_runs([&] {
       if (!i.ranked(0, 1)) return;
       i.unify(boxes[0], scores[0], "images of boxes and scores");

@@ -58,7 +58,7 @@ struct RoiAlign {
     Dim regions;
     if (i.ranked(1)) {
       regions = i.dims(1)[0];
-      if (i.dims(1)[1].differs(4)) return i.fail("rois ", i.dims(1), " has not rows of 4 numbers");
+      if (i.dims(1)[1].differs(4)) return i.fail("rois ", i.dims(1), " does not have rows of 4 numbers");
     }
     if (i.ranked(2)) regions = i.unify(regions, i.dims(2)[0], "numbers of rois and of batch_indices");
     i.out(0, Dims{regions, i.ranked(0) ? i.dims(0)[1] : Dim(), output_height, output_width});

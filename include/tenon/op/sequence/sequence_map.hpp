@@ -25,7 +25,7 @@ struct SequenceMap {
     if (!body) return i.fail("the body is missing");
     if (body->inputs() != i.inputs() || body->outputs() < i.outputs())
       return i.fail("with ", i.inputs(), " inputs and ", i.outputs(), " outputs, the body takes ",
-                    body->inputs(), " values and gives ", body->outputs());
+                    body->inputs(), " values and returns ", body->outputs());
     std::vector<Info> samples;
     for (int k = 0; k < i.inputs(); ++k) {
       if (!i.has(k)) return i.fail("input ", k, " is missing");

@@ -38,7 +38,7 @@ struct Reshape {
         left = k;
       } else if (d.is(0) && allowzero == 0) {
         if (!x.ranked()) continue;
-        if (k >= x.rank()) return i.fail("extent 0 at axis ", k, " stands for none of the input's axes ", x);
+        if (k >= x.rank()) return i.fail("extent 0 at axis ", k, " copies no axis of the input ", x);
         r[k] = x[k];
         copied[k] = used[k] = true;
       } else {
@@ -50,7 +50,7 @@ struct Reshape {
     if (left >= 0 && zero) return i.fail("with allowzero, -1 and 0 exclude each other");
     i.for_files([&] {
       for (int k = 0; k < r.rank() && left >= 0 && !i.failed(); ++k)
-        if (r[k].is(0)) i.fail("-1 stands beside the extent 0 at axis ", k);
+        if (r[k].is(0)) i.fail("-1 cannot be inferred with the extent 0 at axis ", k);
     });
     if (x.ranked() && left >= 0) {
       // Extents that the input has too cancel out, so that a symbol or a 0 among them does no harm.
