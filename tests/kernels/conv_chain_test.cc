@@ -158,7 +158,8 @@ TEST_CASE("convolutions in bands of rows give the bits of each after the other")
         const ScopedPool scope(executor);
         y.assign(y.size(), 7.0f);
         conv_chain_impl<Arch, float>(p.convs);
-        CHECK(std::memcmp(y.data(), expected.data(), y.size() * sizeof(float)) == 0);
+        REQUIRE(y.size() == expected.size());
+        if (!y.empty()) CHECK(std::memcmp(y.data(), expected.data(), y.size() * sizeof(float)) == 0);
       }
     }
   });
