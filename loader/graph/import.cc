@@ -7,6 +7,7 @@
 #include "loader/edit/names.hpp"
 #include "loader/edit/order.hpp"
 #include "loader/format/attribute.hpp"
+#include "loader/format/other_format.hpp"
 #include "loader/format/wire.hpp"
 #include "loader/infer/infer_types.hpp"
 #include "loader/opsets.hpp"
@@ -523,9 +524,7 @@ class Importer {
   int depth_ = 0;
 };
 
-}  // namespace
-
-void read_message(std::span<const std::byte> bytes, bool in_place, onnx::ModelProto& message) {
+void parse_message(std::span<const std::byte> bytes, bool in_place, onnx::ModelProto& message) {
   if (bytes.size() > INT32_MAX * std::size_t{1024})
     throw Error(ErrorCode::invalid_model, "model", "the file is too large");
   const std::optional<std::string> stripped = strip_raw_data(bytes);
@@ -537,6 +536,19 @@ void read_message(std::span<const std::byte> bytes, bool in_place, onnx::ModelPr
   if (!message.ParseFromArray(whole ? static_cast<const void*>(bytes.data()) : stripped->data(),
                               static_cast<int>(size)))
     throw Error(ErrorCode::invalid_model, "model", "not a ModelProto");
+}
+
+}  // namespace
+
+void read_message(std::span<const std::byte> bytes, bool in_place, onnx::ModelProto& message) {
+  if (bytes.empty()) throw Error(ErrorCode::invalid_model, {}, "the file is empty");
+  try {
+    parse_message(bytes, in_place, message);
+  } catch (const Error&) {
+    const std::string_view other = other_format(bytes);
+    if (other.empty()) throw;
+    throw Error(ErrorCode::invalid_model, {}, str_cat("not an ONNX model: ", other));
+  }
 }
 
 onnx::ModelProto read_whole_message(const std::shared_ptr<const MappedFile>& file) {

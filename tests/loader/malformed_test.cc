@@ -67,6 +67,26 @@ TEST_CASE("a model with any byte changed is refused or loads") {
     }
 }
 
+TEST_CASE("a file of another kind is named, with advice") {
+  using namespace std::string_literals;
+  const auto safetensors = "\x20\0\0\0\0\0\0\0{\"w\":{\"dtype\":\"F32\",\"shape\":[0]}}"s;
+  for (const auto& [bytes, says] : std::initializer_list<std::pair<std::string, const char*>>{
+           {"", "the file is empty"},
+           {"\x14\0\0\0ORTM\0\0"s, "ONNX Runtime's own format"},
+           {"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 3\n", "git lfs pull"},
+           {"PK\x03\x04\x14\0\0\0"s, "torch.onnx.export"},
+           {"GGUF\x03\0\0\0"s, "llama.cpp"},
+           {"\x1c\0\0\0TFL3\0\0"s, "TensorFlow Lite"},
+           {safetensors, "safetensors"},
+           {"<!DOCTYPE html><html></html>", "HTML"},
+           {"<ir_version: 8>", ".onnxtxt"},
+       }) {
+    CAPTURE(says);
+    CHECK(holds(refusal_of(bytes), says));
+  }
+  CHECK(holds(refusal_of("\x0e"s), "byte 0"));
+}
+
 TEST_CASE("what the numbers of a tensor claim is checked against its data") {
   struct Row {
     std::string_view says;
