@@ -277,7 +277,9 @@ auto of_held(X&&... x) {
 }
 
 template <class First, class... Rest>
-struct FirstArray : FirstArray<Rest...> {};
+struct FirstArray {
+  using type = typename FirstArray<Rest...>::type;
+};
 template <Array First, class... Rest>
 struct FirstArray<First, Rest...> {
   using type = element_of<First>;

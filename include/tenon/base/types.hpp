@@ -24,7 +24,7 @@ using all_types =
              uint32_t, uint64_t, complex64, complex128, bfloat16, float8e4m3fn, float8e4m3fnuz, float8e5m2,
              float8e5m2fnuz, uint4, int4, float4e2m1, float8e8m0, uint2, int2>;
 
-/// Calls f.template operator()<T>() for the T among Ts whose DType is d. Returns false, without a call, if
+/// Calls `f.template operator()<T>()` for the T among Ts whose DType is d. Returns false, without a call, if
 /// there is none.
 template <class... Ts, class F>
 constexpr bool visit_types([[maybe_unused]] DType d, [[maybe_unused]] F&& f) {
@@ -36,7 +36,7 @@ constexpr bool visit_types(TypeList<Ts...>, DType d, F&& f) {
   return visit_types<Ts...>(d, f);
 }
 
-/// Calls f.template operator()<T>() for the T of d, one of the 26.
+/// Calls `f.template operator()<T>()` for the T of d, one of the 26.
 /// @throws Error{invalid_type} when d is undefined.
 template <class F>
 constexpr void visit_dtype(DType d, F&& f) {

@@ -42,7 +42,7 @@ inline void check_coordinates(std::string_view name, TensorView<const int64_t> i
               extents[d] - 1, "] on axis ", first + static_cast<int>(d));
 }
 
-/// Calls f.template operator()<T>() for the T of elements that can be reduced.
+/// Calls `f.template operator()<T>()` for the T of elements that can be reduced.
 template <class F>
 void dispatch_reduced(DType d, F&& f) {
   visit_types(number_types{}, d, f) || visit_types<bool, complex64, complex128>(d, f);
