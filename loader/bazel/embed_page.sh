@@ -1,13 +1,14 @@
 #!/bin/bash
-# embed_page.sh PAGE.css PAGE.js: writes a .cc with the constants of loader/draw/dump_page.hpp.
-constant() {
-  printf 'constinit const std::string_view %s = R"_tenon_(\n' "$1"
-  cat "$2"
-  printf ')_tenon_";\n'
-}
+# embed_page.sh FILE...: writes a .cc with the constants of loader/draw/page.hpp: NAME_style of NAME.css, NAME_script of
+# NAME.js.
 echo '// Written by loader/bazel/embed_page.sh.'
-echo '#include "loader/draw/dump_page.hpp"'
+echo '#include "loader/draw/page.hpp"'
 echo 'namespace tenon::TENON_ABI::loader {'
-constant page_style "$1"
-constant page_script "$2"
+for file in "$@"; do
+  name=${file##*/}
+  name=${name/%.css/_style}
+  printf 'constinit const std::string_view %s = R"_tenon_(\n' "${name/%.js/_script}"
+  cat "$file"
+  printf ')_tenon_";\n'
+done
 echo '}  // namespace tenon::TENON_ABI::loader'

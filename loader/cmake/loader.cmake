@@ -80,11 +80,11 @@ add_custom_command(OUTPUT ${written}
   DEPENDS "${proto}" COMMENT "Writing loader/onnx.pb.cc" VERBATIM)
 
 set(script "${PROJECT_SOURCE_DIR}/loader/bazel/embed_page.sh")
-set(page "${PROJECT_SOURCE_DIR}/loader/draw/page/page.css" "${PROJECT_SOURCE_DIR}/loader/draw/page/page.js")
-list(APPEND written "${PROJECT_BINARY_DIR}/loader/page.cc")
-add_custom_command(OUTPUT "${PROJECT_BINARY_DIR}/loader/page.cc"
-  COMMAND "${script}" ${page} > "${PROJECT_BINARY_DIR}/loader/page.cc"
-  DEPENDS "${script}" ${page} COMMENT "Writing loader/page.cc" VERBATIM)
+file(GLOB page CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/loader/draw/page/*")
+list(APPEND written "${PROJECT_BINARY_DIR}/loader/pages.cc")
+add_custom_command(OUTPUT "${PROJECT_BINARY_DIR}/loader/pages.cc"
+  COMMAND "${script}" ${page} > "${PROJECT_BINARY_DIR}/loader/pages.cc"
+  DEPENDS "${script}" ${page} COMMENT "Writing loader/pages.cc" VERBATIM)
 
 set(rooms check compile convert draw edit format function graph image infer regex text)
 list(TRANSFORM rooms PREPEND "${PROJECT_SOURCE_DIR}/loader/")

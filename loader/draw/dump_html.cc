@@ -1,10 +1,7 @@
-#include <array>
-#include <cstdint>
-
 #include "loader/display.hpp"
 #include "loader/draw/dump.hpp"
-#include "loader/draw/dump_page.hpp"
 #include "loader/draw/outline.hpp"
+#include "loader/draw/page.hpp"
 #include "loader/opsets.hpp"
 #include "tenon/base/error.hpp"
 
@@ -13,76 +10,6 @@ namespace {
 
 constexpr std::size_t most_title = 120;
 
-// --- SHA-256 (FIPS 180-4), by which the page's policy names its script and style ---
-
-std::string sha256_base64(std::string_view text) {
-  constexpr std::array<uint32_t, 64> round_constants = [] {
-    // The fractional parts of the cube roots of the first 64 primes.
-    std::array<uint32_t, 64> k{};
-    int found = 0;
-    for (uint64_t p = 2; found < 64; ++p) {
-      bool prime = true;
-      for (uint64_t d = 2; d * d <= p; ++d) prime = prime && p % d != 0;
-      if (!prime) continue;
-      // The greatest r with r³ <= p·2⁹⁶; the root of primes up to 311 then has 35 bits.
-      unsigned __int128 root = 0;
-      for (int bit = 35; bit-- > 0;) {
-        const unsigned __int128 r = root | static_cast<unsigned __int128>(1) << bit;
-        if (r * r * r <= static_cast<unsigned __int128>(p) << 96) root = r;
-      }
-      k[static_cast<std::size_t>(found++)] = static_cast<uint32_t>(root);
-    }
-    return k;
-  }();
-  std::array<uint32_t, 8> h = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
-                               0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
-  std::string padded(text);
-  padded += '\x80';
-  while (padded.size() % 64 != 56) padded += '\0';
-  for (int k = 8; k-- > 0;) padded += static_cast<char>(static_cast<uint64_t>(text.size()) * 8 >> (8 * k));
-  const auto turn = [](uint32_t x, int n) { return x >> n | x << (32 - n); };
-  for (std::size_t at = 0; at < padded.size(); at += 64) {
-    std::array<uint32_t, 64> w{};
-    for (std::size_t k = 0; k < 64; ++k)
-      w[k / 4] = w[k / 4] << 8 | static_cast<unsigned char>(padded[at + k]);
-    for (std::size_t k = 16; k < 64; ++k)
-      w[k] = w[k - 16] + (turn(w[k - 15], 7) ^ turn(w[k - 15], 18) ^ w[k - 15] >> 3) + w[k - 7] +
-             (turn(w[k - 2], 17) ^ turn(w[k - 2], 19) ^ w[k - 2] >> 10);
-    std::array<uint32_t, 8> s = h;
-    for (std::size_t k = 0; k < 64; ++k) {
-      const uint32_t a = s[0], e = s[4];
-      const uint32_t t1 = s[7] + (turn(e, 6) ^ turn(e, 11) ^ turn(e, 25)) + ((e & s[5]) ^ (~e & s[6])) +
-                          round_constants[k] + w[k];
-      const uint32_t t2 =
-          (turn(a, 2) ^ turn(a, 13) ^ turn(a, 22)) + ((a & s[1]) ^ (a & s[2]) ^ (s[1] & s[2]));
-      s = {t1 + t2, a, s[1], s[2], s[3] + t1, e, s[5], s[6]};
-    }
-    for (std::size_t k = 0; k < 8; ++k) h[k] += s[k];
-  }
-  std::string digits;
-  constexpr std::string_view letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  for (int bit = 0; bit < 256; bit += 6) {
-    uint32_t six = 0;
-    for (int k = bit; k < bit + 6; ++k)
-      six = six << 1 | (k < 256 ? h[static_cast<std::size_t>(k / 32)] >> (31 - k % 32) & 1 : 0);
-    digits += letters[six];
-  }
-  return digits + "=";  // 43 digits
-}
-
-// Text between tags and within quoted attributes.
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (char c : text) switch (c) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&quot;"; break;
-      case '\'': out += "&#39;"; break;
-      default: out += c;
-    }
-  return out;
-}
 std::string shown(std::string_view name) { return escaped(visible(name)); }
 
 // A string of JSON within a script element, which "</script" and "<!--" would end.
@@ -109,12 +36,7 @@ class Page {
   explicit Page(const onnx::ModelProto& model) : model_(model), outline_(model) {
     const std::string title =
         visible(model.graph().name().empty() ? "model" : model.graph().name(), most_title);
-    add("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n",
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'sha256-",
-        sha256_base64(page_script), "'; style-src 'sha256-", sha256_base64(page_style),
-        "'; base-uri 'none'; form-action 'none'\">\n",
-        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>", escaped(title),
-        "</title>\n<style>", page_style, "</style>\n</head>\n<body>\n");
+    out_ = page_head(title, page_style, page_script);
     add("<header id=\"bar\"><h1>", escaped(title),
         "</h1><button id=\"as-graph\" type=\"button\">Graph</button>"
         "<button id=\"as-rows\" type=\"button\">Table</button>"

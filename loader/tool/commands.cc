@@ -81,8 +81,9 @@ constexpr std::string_view usage = R"(usage: tenon COMMAND …
   bench MODEL [--threads N] [--iters N | --seconds S] [--input NAME=FILE.npy|FILE.pb|random:1x3x224x224]…
       [--save DIR]
       times runs, on random inputs where none are named, which --save writes; the last line is a JSON object
-  ops [--matrix]
-      the operators that models may use: versions and types; --matrix as a table with a column for each type
+  ops [--matrix | --html [-o FILE]]
+      the operators that models may use: versions and types; --matrix as a table with a column for each type;
+      --html as a page with search, their operands, attributes and what their headers say of them
   amalgamate OPERATOR… -o HEADER.hpp
       these operators and what they need as one header, xsimd included, that a program includes in place of
       Tenon's

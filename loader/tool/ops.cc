@@ -1,4 +1,6 @@
 // `tenon ops`: the operators that models may use, from their specifications.
+#include "loader/draw/operators.hpp"
+#include "loader/format/file.hpp"
 #include "loader/opsets.hpp"
 #include "loader/tool/command.hpp"
 
@@ -8,20 +10,10 @@ namespace {
 // "float float16 seq(float)"
 std::string list(const TypeSet& set) {
   std::string text;
-  const auto add = [&](uint32_t mask, std::string_view before, std::string_view behind) {
+  for (const loader::TypeKind& kind : loader::type_kinds)
     for (int d = 1; d < dtype_count; ++d)
-      if (mask >> d & 1)
-        text += str_cat(text.empty() ? "" : " ", before, name_of(static_cast<DType>(d)), behind);
-  };
-  add(set.tensor, "", "");
-  add(set.sequence, "seq(", ")");
-  add(set.optional, "optional(", ")");
-  add(set.optional_sequence, "optional(seq(", "))");
-  add(set.sparse_tensor, "sparse(", ")");
-  add(set.map_int64, "map(int64,", ")");
-  add(set.map_string, "map(string,", ")");
-  add(set.sequence_map_int64, "seq(map(int64,", "))");
-  add(set.sequence_map_string, "seq(map(string,", "))");
+      if (set.*kind.elements >> d & 1)
+        text += str_cat(text.empty() ? "" : " ", kind.before, name_of(static_cast<DType>(d)), kind.after);
   return text;
 }
 
@@ -65,15 +57,8 @@ int print_matrix(const Registry& registry) {
   return 0;
 }
 
-}  // namespace
-
-int ops(Arguments arguments) {
-  const Registry& registry = loader::registry_of(arguments.registry());
-  if (!arguments.empty()) {
-    const std::string word = arguments.take();
-    if (word == "--matrix" && arguments.empty()) return print_matrix(registry);
-    throw UsageError{str_cat("ops takes no '", word, "'")};
-  }
+// A line for each operator, and one for each of its versions and type variables.
+int print_list(const Registry& registry) {
   int operators = 0, schemas = 0;
   for (const auto& [key, versions] : registry.operators()) {
     ++operators;
@@ -90,6 +75,28 @@ int ops(Arguments arguments) {
     }
   }
   std::printf("%d operators, %d versions\n", operators, schemas);
+  return 0;
+}
+
+}  // namespace
+
+int ops(Arguments arguments) {
+  bool as_matrix = false, as_html = false;
+  std::filesystem::path output;
+  while (!arguments.empty()) {
+    const std::string word = arguments.take();
+    if (word == "--matrix") as_matrix = true;
+    else if (word == "--html") as_html = true;
+    else if (word == "-o") output = arguments.value(word);
+    else throw UsageError{str_cat("ops takes no '", word, "'")};
+  }
+  if (as_matrix && as_html) throw UsageError{"ops takes --matrix or --html"};
+  if (!output.empty() && !as_html) throw UsageError{"ops takes -o with --html alone"};
+  const Registry& registry = loader::registry_of(arguments.registry());
+  if (!as_html) return as_matrix ? print_matrix(registry) : print_list(registry);
+  const std::string page = loader::operators_page(registry, arguments.headers());
+  if (!output.empty()) loader::write_file(output, page);
+  else std::fwrite(page.data(), 1, page.size(), stdout);
   return 0;
 }
 
