@@ -6,6 +6,8 @@
 #include <fstream>
 
 #include "loader/tool/command.hpp"
+#include "loader/tool/profile.hpp"
+#include "loader/tool/shapes.hpp"
 #include "loader/tool/values.hpp"
 #include "tenon/base/convert.hpp"
 #include "tenon/simd/arch.hpp"
@@ -74,17 +76,19 @@ int bench(Arguments arguments) {
   SessionOptions options;
   int64_t iterations = 0;
   double seconds = 5;
+  bool profile = false;
   std::vector<InputSource> inputs;
+  ShapeSet shapes;
   while (!arguments.empty()) {
     const std::string word = arguments.take();
     if (word == "--threads") options.threads = static_cast<int>(arguments.integer(word, 1, 1024));
     else if (word == "--iters") iterations = arguments.integer(word, 1, 1'000'000'000);
     else if (word == "--seconds") seconds = arguments.number(word, 0, 3600);
     else if (word == "--input") inputs.push_back(parse_input(word, arguments.value(word)));
-    else if (word == "--shape") {
-      inputs.push_back(parse_input(word, arguments.value(word)));
-      inputs.back().source.insert(0, "random:");
-    } else if (word == "--save") folder = arguments.value(word);
+    else if (word == "--shape") add_shapes(shapes, arguments.value(word));
+    else if (word == "--save") folder = arguments.value(word);
+    else if (word == "--no-passes") options.passes.emplace();
+    else if (word == "--profile") profile = true;
     else if (word.starts_with("--")) throw UsageError{str_cat("bench has no option ", word)};
     else if (file.empty()) file = word;
     else throw UsageError{str_cat("one model at a time, and '", word, "' is another")};
@@ -95,7 +99,7 @@ int bench(Arguments arguments) {
   const auto start = Clock::now();
   const Session session = load(file, options, {.registry = arguments.registry()});
   const double load_ms = ms_since(start);
-  const Feeds feeds = make_feeds(session.graph(), inputs, file);
+  const Feeds feeds = make_feeds(session.graph(), inputs, shapes, file);
   for (std::size_t k = 0; !folder.empty() && k < feeds.size(); ++k)
     save(folder, "input", k, feeds[k].second, feeds[k].first);
   const auto first = Clock::now();
@@ -105,6 +109,7 @@ int bench(Arguments arguments) {
     for (std::size_t k = 0; k < out.size(); ++k) save(folder, "output", k, out[k], out.names()[k]);
   Binding bound = session.bind(feeds, std::move(out));
   std::vector<double> times = run_times(bound, iterations, seconds);
+  if (profile) profile_runs(session, feeds, {}, {});
   std::sort(times.begin(), times.end());
   const std::size_t n = times.size();
   const double median = n % 2 ? times[n / 2] : (times[n / 2 - 1] + times[n / 2]) / 2;

@@ -15,37 +15,38 @@ namespace {
 
 constexpr std::string_view usage = R"(usage: tenon COMMAND …
 
-  run MODEL [--input NAME=FILE.npy|FILE.pb|random:1x3x224x224]… [--output DIR] [--threads N]
-      [--profile TRACE.json] [--explain] [--keep NAME…] [--keep-all DIR] [--time-limit SECONDS]
-      [--max-iterations N] [--max-bytes N]
-      runs a model once and prints its outputs; inputs that are not named are random; --explain prints what
-      the passes did with the nodes, and why they did nothing; --keep prints values of the main graph too (and
-      writes them with --output), --keep-all writes all of them; no pass fuses over a value that is kept; the
-      run ends with an error past its time, past so many iterations of a loop, or where its values take more
-      memory
+  run MODEL [--input NAME=FILE.npy|FILE.pb|random:1x3x224x224]… [--shape NAME=N,INPUT=1x3x224x224…]…
+      [--output DIR] [--threads N] [--profile TRACE.json] [--explain] [--no-passes] [--keep NAME…]
+      [--keep-all DIR] [--time-limit SECONDS] [--max-iterations N] [--max-bytes N]
+      runs a model once and prints its outputs. Inputs that are not named are random. --profile then runs it
+      for a second, prints the median time of each node, and writes the last run for a trace viewer. --explain
+      prints what the passes did with the nodes, or why they did nothing; --no-passes runs every node as it
+      is. --keep also prints values of the main graph (and writes them with --output), --keep-all writes all
+      of them; no pass fuses over a value that is kept. The run ends with an error after its time, after N
+      iterations of a loop, or when its values would take more memory
   test DIR… [--threads N] [--no-passes]
       runs cases in the layout of ONNX's backend tests, below every DIR; --no-passes runs every node as it is
-  info MODEL [--json]
-      inputs and outputs, metadata, functions, parameters, operators, and the memory plan where it can run
-      here; --json says it for programs
-  compare A B [--inputs DIR] [--input NAME=SOURCE]… [--rtol R] [--atol A] [--threads N]
+  info MODEL [--shape NAME=N,INPUT=1x3x224x224…]… [--json]
+      inputs and outputs, metadata, functions, parameters, operators, and the memory plan if the model can run
+      here; --json prints the same for programs
+  compare A B [--inputs DIR] [--input NAME=SOURCE]… [--shape NAME=N…]… [--rtol R] [--atol A] [--threads N]
   compare MODEL --passes | --levels LEVEL LEVEL [--inputs DIR] …
-      runs two models, or one with the passes off and on, or at two instruction-set levels, on inputs from
+      runs two models, or one without and with the passes, or at two instruction-set levels, on inputs from
       files or at random; names the first value that differs, then lists the values that both have; the exit
-      code is 1 where any differs by more than A + R × its size (by default 1e-5 and 1e-3)
+      code is 1 if any differs by more than A + R × its size (by default 1e-5 and 1e-3)
   dump MODEL --dot | --html [-o FILE]
       a drawing: for graphviz, or a page with folding and search
-  infer MODEL [--strict] [-o OUTPUT [--external BYTES]]
+  infer MODEL [--shape NAME=N,INPUT=1x3x224x224…]… [--strict] [-o OUTPUT [--external BYTES]]
       types and extents of all values; -o writes them into a copy of the model
   infer --check DIR
       compares with the calls of ONNX's shape inference that DIR/index.jsonl records
   check MODEL [--full] [--pedantic]
-      every breach of the rules of ONNX's format and operators; --full infers types and extents too;
-      --pedantic warns about names that are no C identifiers as well
+      every violation of the rules of ONNX's format and operators; --full also infers types and extents;
+      --pedantic also warns about names that are not C identifiers
   check --suite DIR
       compares with the calls of ONNX's checker that DIR/index.jsonl records
   convert MODEL --opset N -o OUTPUT [--external BYTES]
-      the same model at another opset of ai.onnx; where that cannot be said there, the operator and the reason
+      the same model at another opset of ai.onnx, or the operator that has no equivalent there, and the reason
   convert --suite DIR
       compares with the conversions that DIR/index.jsonl records
   parse TEXT [-o MODEL [--external BYTES]]
@@ -67,37 +68,40 @@ constexpr std::string_view usage = R"(usage: tenon COMMAND …
   extract MODEL --inputs NAME,NAME… --outputs NAME,NAME… -o OUTPUT [--external BYTES]
       the part of a model between values
   diff A B
-      what differs in the structure of two models, a line each; the exit code is 1 where something does
-  simplify MODEL [--extents NAME=1x3x224x224]… [--max-bytes N] [--time-limit SECONDS]
+      the differences in the structure of two models, one per line; the exit code is 1 if there is any
+  simplify MODEL [--shape NAME=N,INPUT=1x3x224x224…]… [--max-bytes N] [--time-limit SECONDS]
       -o OUTPUT [--external BYTES]
-      the model with what is constant computed and without nodes on which no output depends; --extents fixes
-      an input's, which makes arithmetic on extents constant; nodes become constants of up to N bytes, by
-      default 1 MiB
+      the model with its constant parts computed, and without nodes on which no output depends; nodes become
+      constants of up to N bytes, by default 1 MiB
   train MODEL --steps N [--input NAME=FILE.npy|FILE.pb]… [--data DIR]… [--algorithm K]… [--no-init]
       [--threads N] [-o OUTPUT [--external BYTES]]
       runs the initialization and then N times the algorithms of the model's training information, all or
       those named, in order; DIR holds NAME.npy or NAME.pb for inputs, and several DIRs take turns; prints
-      what algorithms give that is one number; -o writes the model with what it has learnt
+      the outputs of algorithms that are single numbers; -o writes the trained model
   bench MODEL [--threads N] [--iters N | --seconds S] [--input NAME=FILE.npy|FILE.pb|random:1x3x224x224]…
-      [--save DIR]
-      times runs, on random inputs where none are named, which --save writes; the last line is a JSON object
+      [--shape NAME=N,INPUT=1x3x224x224…]… [--no-passes] [--profile] [--save DIR]
+      times runs, on random inputs unless files are named, which --save writes; --profile adds the median time
+      of each node; the last line is a JSON object
   ops [--matrix | --html [-o FILE]]
       the operators that models may use: versions and types; --matrix as a table with a column for each type;
       --html as a page with search, their operands, attributes and what their headers say of them
   amalgamate OPERATOR… -o HEADER.hpp
-      these operators and what they need as one header, xsimd included, that a program includes in place of
+      these operators and all they need, xsimd included, as one header that a program includes in place of
       Tenon's
   compile MODEL -o HEADER.hpp [--shape NAME=N,INPUT=1x3x224x224…]… [--level LEVEL|native] [--weights FILE]
       [--namespace NAME]
-      a header that needs nothing else: NAME::run(inputs…, outputs…, memory) calls the model's operators in
-      memory that is planned, without heap and exceptions; each --shape, which fixes extents, gives an
-      overload; for one instruction-set level, by default the machine's best; constants of 4 KiB and more go
-      to FILE, whose bytes run takes
+      a header that needs no other: NAME::run(inputs…, outputs…, memory) calls the model's operators in
+      memory that is planned, without heap and exceptions; each --shape gives an overload; for one
+      instruction-set level, by default the machine's best; constants of 4 KiB and more go to FILE, whose
+      bytes run takes
 
+  --shape states extents that a model leaves open: of a symbol (batch=1) or of an input (image=1x3x224x224).
   OUTPUT is in ONNX's textual syntax if its name ends with .onnxtxt; --external puts initializers of at least
-  BYTES into a file beside it, and smaller ones into the model; without it, data that lies beside a model goes
-  along to OUTPUT's folder
+  BYTES into a file in the same folder, and smaller ones into the model; without it, external data is copied
+  to OUTPUT's folder
 
+  help [COMMAND]
+      this text, or the part on one command
   --version
       the version, the compiler, the instruction-set levels that the processor has
 )";
@@ -213,7 +217,13 @@ int run_command(int argc, char** argv, const Catalog& catalog) {
     Arguments arguments(argc - 1, argv + 1, catalog);
     if (arguments.empty()) throw UsageError{"a command is missing"};
     command = arguments.take();
-    if (command == "--help" || command == "-h") {
+    if (command == "help" && !arguments.empty()) {
+      command = arguments.take();
+      if (const std::string text = usage_of(command); !text.empty())
+        return std::printf("%s", text.c_str()), 0;
+      throw UsageError{str_cat("there is no command '", command, "'")};
+    }
+    if (command == "help" || command == "--help" || command == "-h") {
       std::fwrite(usage.data(), 1, usage.size(), stdout);
       return 0;
     }

@@ -8,6 +8,7 @@
 
 #include "loader/display.hpp"
 #include "loader/tool/command.hpp"
+#include "loader/tool/shapes.hpp"
 #include "loader/tool/values.hpp"
 #include "tenon/base/convert.hpp"
 #include "tenon/graph/passes.hpp"
@@ -26,13 +27,14 @@ struct Request {
   bool passes = false;
   fs::path folder;
   std::vector<InputSource> inputs;
+  ShapeSet shapes;
   SessionOptions session;
   LoadOptions load;
   CompareOptions compare;
 };
 
 Feeds feeds_for(const Graph& g, const Request& r) {
-  return r.folder.empty() ? make_feeds(g, r.inputs, r.first) : read_inputs(g, r.folder, r.first);
+  return r.folder.empty() ? make_feeds(g, r.inputs, r.shapes, r.first) : read_inputs(g, r.folder, r.first);
 }
 
 // The first model's inputs as the second's: by name, else by position among the inputs that have no value of
@@ -216,6 +218,7 @@ int compare(Arguments arguments) {
     const std::string word = arguments.take();
     if (word == "--inputs") r.folder = arguments.value(word);
     else if (word == "--input") r.inputs.push_back(parse_input(word, arguments.value(word)));
+    else if (word == "--shape") add_shapes(r.shapes, arguments.value(word));
     else if (word == "--rtol") r.compare.tolerance.rtol = arguments.number(word, 0, 1'000'000'000);
     else if (word == "--atol") r.compare.tolerance.atol = arguments.number(word, 0, 1'000'000'000);
     else if (word == "--threads") r.session.threads = static_cast<int>(arguments.integer(word, 1, 1024));

@@ -7,24 +7,11 @@
 #include "loader/display.hpp"
 #include "loader/format/file.hpp"
 #include "loader/tool/command.hpp"
+#include "loader/tool/shapes.hpp"
 #include "tenon/simd/arch.hpp"
 
 namespace tenon::TENON_ABI::tool {
 namespace {
-
-// "batch=1,image=1x8x8"
-ShapeSet parse_shapes(std::string_view text) {
-  ShapeSet set;
-  while (!text.empty()) {
-    const std::string_view one = text.substr(0, text.find(','));
-    text.remove_prefix(std::min(text.size(), one.size() + 1));
-    const std::size_t equals = one.rfind('=');
-    if (equals == std::string_view::npos || equals == 0)
-      throw UsageError{str_cat("'", one, "' is not NAME=1 or INPUT=1x8x8")};
-    set.emplace_back(std::string(one.substr(0, equals)), parse_extents(one.substr(equals + 1)));
-  }
-  return set;
-}
 
 // A process has one level, which nothing has requested yet. A level's name does not promise the additional
 // instructions that some of its processors have.

@@ -6,8 +6,10 @@
 
 #include "loader/display.hpp"
 #include "loader/edit/names.hpp"
+#include "loader/message.hpp"
 #include "loader/tool/command.hpp"
 #include "loader/tool/models.hpp"
+#include "loader/tool/shapes.hpp"
 
 namespace tenon::TENON_ABI::tool {
 namespace {
@@ -143,23 +145,28 @@ void print(const onnx::GraphProto& g, const std::string& indent) {
 int infer(Arguments arguments) {
   fs::path model, suite;
   ModelOutput output;
+  ShapeSet shapes;
   bool strict = false;
   while (!arguments.empty()) {
     const std::string word = arguments.take();
     if (word == "--check") suite = arguments.value(word);
     else if (output.takes(word, arguments)) continue;
     else if (word == "--strict") strict = true;
+    else if (word == "--shape") add_shapes(shapes, arguments.value(word));
     else if (word.starts_with("-") || !model.empty())
       throw UsageError{str_cat("infer takes one model, and not '", word, "'")};
     else model = word;
   }
   if (model.empty() == suite.empty()) throw UsageError{"infer needs a model, or --check and a folder"};
   if (!suite.empty()) return run_suite(suite, [&](const Json& call) { return difference(suite, call); });
-  onnx::ModelProto proto = read_model(model);
-  loader::in_file(model,
-                  [&] { loader::infer_shapes(proto, {.registry = arguments.registry(), .strict = strict}); });
+  Model shaped_model(read_model(model), loader::folder_of(model));
+  onnx::ModelProto& proto = shaped_model.proto();
+  loader::in_file(model, [&] {
+    fix_shapes(shaped_model, shapes, arguments.registry());
+    loader::infer_shapes(proto, {.registry = arguments.registry(), .strict = strict});
+  });
   if (!output.is_given()) return print(proto.graph(), ""), 0;
-  output.write(std::move(proto), loader::folder_of(model));
+  output.write(std::move(proto), shaped_model.folder());
   return 0;
 }
 

@@ -1,10 +1,12 @@
 // `tenon info`: a model described from its file, whether it can run here or not.
 #include "loader/display.hpp"
 #include "loader/draw/outline.hpp"
+#include "loader/message.hpp"
 #include "loader/opsets.hpp"
 #include "loader/tool/command.hpp"
 #include "loader/tool/json.hpp"
 #include "loader/tool/models.hpp"
+#include "loader/tool/shapes.hpp"
 
 namespace tenon::TENON_ABI::tool {
 namespace {
@@ -287,6 +289,7 @@ std::string json_of(const Outline& o, const onnx::ModelProto& m, const std::stri
 
 int info(Arguments arguments) {
   std::string file;
+  ShapeSet shapes;
   bool as_json = false;
   while (!arguments.empty()) {
     const std::string word = arguments.take();
@@ -294,12 +297,18 @@ int info(Arguments arguments) {
       as_json = true;
       continue;
     }
+    if (word == "--shape") {
+      add_shapes(shapes, arguments.value(word));
+      continue;
+    }
     if (word.starts_with("--") || !file.empty())
       throw UsageError{str_cat("info takes one model, and not '", word, "'")};
     file = word;
   }
   if (file.empty()) throw UsageError{"info needs a model"};
-  const onnx::ModelProto model = read_outline(file);
+  Model shaped_model(read_outline(file), loader::folder_of(file));
+  loader::in_file(file, [&] { fix_shapes(shaped_model, shapes, arguments.registry()); });
+  const onnx::ModelProto& model = shaped_model.proto();
   const Outline outline(model);
   const Registry& registry = loader::registry_of(arguments.registry());
   if (!as_json) return print(outline, model, file, registry), 0;

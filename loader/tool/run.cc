@@ -1,44 +1,16 @@
 // `tenon run`: runs a model once, with inputs from files or random inputs.
-#include <algorithm>
 #include <optional>
 #include <set>
 
 #include "loader/display.hpp"
-#include "loader/format/file.hpp"
 #include "loader/tool/command.hpp"
-#include "loader/tool/json.hpp"
+#include "loader/tool/profile.hpp"
+#include "loader/tool/shapes.hpp"
 #include "loader/tool/values.hpp"
-#include "tenon/base/convert.hpp"
 #include "tenon/tensor/print.hpp"
 
 namespace tenon::TENON_ABI::tool {
 namespace {
-
-void report(const Profile& profile, const std::string& file) {
-  std::string json = "[";
-  for (const Profile::Entry& e : profile.entries) {
-    const auto thousandths = [](double us) {
-      return tenon::detail::format_digits(us, std::chars_format::fixed, 3);
-    };
-    json += str_cat(json.size() > 1 ? ",\n" : "\n", "{\"name\":", json_string(e.node),
-                    ",\"cat\":", json_string(e.op),
-                    ",\"ph\":\"X\",\"pid\":1,\"tid\":1,\"ts\":", thousandths(e.start_us),
-                    ",\"dur\":", thousandths(e.duration_us), "}");
-  }
-  loader::write_file(file, json + "\n]\n");
-  std::vector<Profile::Entry> slowest = profile.entries;
-  std::sort(slowest.begin(), slowest.end(),
-            [](const auto& a, const auto& b) { return a.duration_us > b.duration_us; });
-  double total = 0;
-  for (const auto& e : slowest) total += e.duration_us;
-  std::printf("%10s %6s  %-24s %s\n", "us", "%", "operator", "node");
-  for (const auto& e : slowest)
-    std::printf(
-        "%10s %6s  %-24s %s\n",
-        tenon::detail::format_digits(e.duration_us, std::chars_format::fixed, 1).c_str(),
-        tenon::detail::format_digits(100 * e.duration_us / total, std::chars_format::fixed, 2).c_str(),
-        e.op.c_str(), e.node.c_str());
-}
 
 // Requests the graph's outputs, the named values, and if `all`, all other inputs and results of nodes.
 // Returns the number of values to show.
@@ -69,17 +41,34 @@ bool has_bodies(const Graph& g) {
   return found;
 }
 
+// Runs the session. An error of a run with extents that the tool chose says how to state them.
+Outputs run_once(const Session& session, const Feeds& feeds, const RunOptions& options,
+                 const std::string& open) {
+  try {
+    return session.run(feeds, options);
+  } catch (const Error& e) {
+    if (open.empty() || e.code() == ErrorCode::limit || e.code() == ErrorCode::cancelled) throw;
+    throw Error(
+        e.code(), e.where(),
+        str_cat(
+            e.message(),
+            "\n  the model leaves extents open, which were 1 in this run; set them with --shape: ", open));
+  }
+}
+
 }  // namespace
 
 int run(Arguments arguments) {
   std::string model, output, trace, keep_all;
   std::vector<std::string> kept;
   std::vector<InputSource> inputs;
+  ShapeSet shapes;
   SessionOptions options;
   RunOptions run_options;
   while (!arguments.empty()) {
     const std::string word = arguments.take();
     if (word == "--input") inputs.push_back(parse_input(word, arguments.value(word)));
+    else if (word == "--shape") add_shapes(shapes, arguments.value(word));
     else if (word == "--keep") {
       kept.push_back(arguments.value(word));
       // After the model, all words up to the next option are names.
@@ -89,6 +78,7 @@ int run(Arguments arguments) {
     else if (word == "--output") output = arguments.value(word);
     else if (word == "--threads") options.threads = static_cast<int>(arguments.integer(word, 1, 1024));
     else if (word == "--explain") options.explain = true;
+    else if (word == "--no-passes") options.passes.emplace();
     else if (word == "--profile") trace = arguments.value(word);
     else if (word == "--time-limit")
       run_options.time_limit =
@@ -103,12 +93,10 @@ int run(Arguments arguments) {
   const Session session = load(model, options, {.registry = arguments.registry()});
   for (const PassReport& r : session.reports()) std::printf("%s\n", to_string(r).c_str());
   const Graph& g = session.graph();
-  const Feeds feeds = make_feeds(g, inputs, model);
-  Profile profile;
-  if (!trace.empty()) run_options.profile = &profile;
+  const Feeds feeds = make_feeds(g, inputs, shapes, model);
   std::size_t shown = g.outputs().size();
   if (!kept.empty() || !keep_all.empty()) shown = keep(g, kept, !keep_all.empty(), run_options);
-  Outputs out = session.run(feeds, run_options);
+  Outputs out = run_once(session, feeds, run_options, open_extents(g, inputs, shapes));
   std::optional<ValueFiles> files, all_files;
   if (!output.empty()) files.emplace(output);
   if (!keep_all.empty()) all_files.emplace(keep_all);
@@ -124,7 +112,7 @@ int run(Arguments arguments) {
     std::printf("%zu values are in %s, listed in values.tsv\n", out.size(), keep_all.c_str());
     if (has_bodies(g)) std::printf("values of bodies are not kept: each run of a body has its own\n");
   }
-  if (!trace.empty()) report(profile, trace);
+  if (!trace.empty()) profile_runs(session, feeds, run_options, trace);
   return 0;
 }
 

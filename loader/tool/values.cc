@@ -5,6 +5,7 @@
 
 #include "loader/display.hpp"
 #include "loader/format/file.hpp"
+#include "loader/tool/shapes.hpp"
 #include "tenon/array/npy.hpp"
 #include "tenon/base/convert.hpp"
 #include "tenon/op/tensor/cast.hpp"
@@ -109,25 +110,32 @@ InputSource parse_input(std::string_view option, const std::string& given) {
   return {given.substr(0, equals), given.substr(equals + 1)};
 }
 
-Feeds make_feeds(const Graph& g, std::span<const InputSource> sources, const std::string& model) {
+Feeds make_feeds(const Graph& g, std::span<const InputSource> sources, const ShapeSet& shapes,
+                 const std::string& model) {
   for (const InputSource& s : sources)
     if (std::ranges::none_of(g.inputs(), [&](ValueId v) { return g.entry(v).name == s.name; }))
       throw Error(ErrorCode::invalid_argument, model, str_cat("the model has no input '", s.name, "'"));
   const std::vector<int64_t> limits = index_limits(g);
   Feeds feeds;
+  std::set<std::string_view> used;
   for (std::size_t k = 0; k < g.inputs().size(); ++k) {
     const ValueId id = g.inputs()[k];
     const Graph::ValueEntry& e = g.entry(id);
     const auto given = std::ranges::find(sources, e.name, &InputSource::name);
     const std::string source = given == sources.end() ? "" : given->source;
+    const Dims dims = shaped(g, e, shapes, used);
     if (given == sources.end() && e.optional) continue;
     const auto make = [&](const Extents& extents) {
       feeds.emplace_back(e.name, made_input(e, extents, limits[static_cast<std::size_t>(id)], k + 1));
     };
-    if (source.empty()) make(default_extents(e.info.dims));
+    if (source.empty()) make(default_extents(dims));
     else if (source.starts_with("random:")) make(parse_extents(source.substr(7)));
     else feeds.emplace_back(e.name, read_value(e, source));
   }
+  for (const auto& [name, extents] : shapes)
+    if (!used.contains(name))
+      throw Error(ErrorCode::invalid_argument, model,
+                  str_cat("--shape names '", name, "', which is neither an input nor an open extent of one"));
   return feeds;
 }
 
@@ -184,7 +192,7 @@ Feeds read_inputs(const Graph& g, const fs::path& folder, const std::string& mod
   if (sources.empty())
     throw Error(ErrorCode::io, folder.string(),
                 "there is no input_0.pb, and no .npy or .pb of an input's name");
-  return make_feeds(g, sources, model);
+  return make_feeds(g, sources, {}, model);
 }
 
 std::string file_stem(std::string_view name) {

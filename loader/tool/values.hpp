@@ -3,6 +3,7 @@
 
 #include <set>
 
+#include "loader/compile/compile.hpp"
 #include "loader/tool/command.hpp"
 #include "tenon/graph/graph.hpp"
 
@@ -17,9 +18,11 @@ struct InputSource {
 InputSource parse_input(std::string_view option, const std::string& given);
 
 /// The inputs of a run, from their sources. Inputs without a source are generated, identically in every run,
-/// or left out if they have a value of their own. Refers to the graph's names. Error for a source whose name
-/// is not an input's.
-Feeds make_feeds(const Graph& graph, std::span<const InputSource> sources, const std::string& model);
+/// or left out if they have a value of their own; their extents are those of `shapes`, else the declared
+/// ones, else 1. Refers to the graph's names. Error for a source whose name is not an input's, and for a
+/// shape whose name is neither an input's nor a symbol's.
+Feeds make_feeds(const Graph& graph, std::span<const InputSource> sources, const ShapeSet& shapes,
+                 const std::string& model);
 
 /// The value of an input from a .npy or .pb file. UsageError for other extensions.
 Value read_value(const Graph::ValueEntry& input, const std::filesystem::path& file);

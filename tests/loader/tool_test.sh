@@ -282,10 +282,51 @@ g (float[N, 2] x) => (float[M] y) {
 }
 END
 $tool parse "$folder/model.txt" -o "$folder/model.onnx" || fail "parse ends with $?"
-said=$($tool simplify "$folder/model.onnx" --extents x=3x2 -o "$folder/simple.onnx") || fail "simplify ends with $?"
+said=$($tool simplify "$folder/model.onnx" --shape x=3x2 -o "$folder/simple.onnx") || fail "simplify ends with $?"
 [ "$said" = "1 nodes, before 4" ] || fail "$said"
 said=$($tool print "$folder/simple.onnx")
 [[ $said == *"(float[3,2] x) => (float[6] y)"* ]] || fail "$said"
-if $tool simplify "$folder/model.onnx" --extents z=3 -o "$folder/simple.onnx" 2> /dev/null; then
+if $tool simplify "$folder/model.onnx" --shape z=3 -o "$folder/simple.onnx" 2> /dev/null; then
   fail "there is no input z"
 fi
+
+# Extents are stated in one way, by an input's name or a symbol's.
+$tool simplify "$folder/model.onnx" --shape N=3 -o "$folder/simple.onnx" > /dev/null || fail "simplify by a symbol ends with $?"
+[[ $($tool print "$folder/simple.onnx") == *"(float[3,2] x) => (float[6] y)"* ]] || fail "$($tool print "$folder/simple.onnx")"
+for shape in N=3 x=3x2; do
+  [[ $($tool run "$folder/model.onnx" --shape $shape) == "y: "*"[6]"* ]] || fail "run: $($tool run "$folder/model.onnx" --shape $shape)"
+  [[ $($tool infer "$folder/model.onnx" --shape $shape) == *"float[3,2]"*"float[6]"* ]] || fail "$($tool infer "$folder/model.onnx" --shape $shape)"
+  [[ $($tool info "$folder/model.onnx" --shape $shape) == *"[3,2]"* ]] || fail "$($tool info "$folder/model.onnx" --shape $shape)"
+  $tool compare "$folder/model.onnx" --passes --shape $shape > /dev/null || fail "compare ends with $?"
+done
+for command in run bench; do
+  said=$($tool $command "$folder/model.onnx" --shape M=3 2>&1) && fail "$command knows an input or extent M"
+  [[ $said == *"--shape names 'M'"* ]] || fail "$said"
+done
+said=$($tool infer "$folder/model.onnx" --shape x=3 2>&1)
+[ $? -eq 2 ] || fail "x has two axes: $said"
+
+# An operator that fails on extents that the tool chose: the error says how to state them.
+cat > "$folder/open.txt" <<'END'
+<ir_version: 10, opset_import: ["" : 21]>
+g (float[N] x, float[2] bias) => (float[2] y) {
+   shape = Constant <value_ints = [2]> ()
+   pair = Reshape (x, shape)
+   y = Add (pair, bias)
+}
+END
+$tool parse "$folder/open.txt" -o "$folder/open.onnx" || fail "parse ends with $?"
+said=$($tool run "$folder/open.onnx" 2>&1) && fail "one element is reshaped to two"
+[[ $said == *"set them with --shape: N" ]] || fail "$said"
+$tool run "$folder/open.onnx" --shape N=2 > /dev/null || fail "run with an extent ends with $?"
+
+# Profiles are medians of runs after the first one, with and without passes.
+[[ $($tool bench "$folder/open.onnx" --shape N=2 --iters 1 --no-passes --profile) == *"medians of "*" runs)"*Reshape*'{"median_ms"'* ]] ||
+  fail "bench --profile"
+said=$($tool run "$folder/open.onnx" --shape N=2 --no-passes --profile "$folder/trace.json") || fail "run --profile ends with $?"
+[[ $said == "y: "*"medians of "*Add* ]] || fail "$said"
+[[ $(cat "$folder/trace.json") == "["*'"cat":"Add"'*"]" ]] || fail "$(cat "$folder/trace.json")"
+
+[ "$($tool help)" = "$($tool --help)" ] || fail "help is not --help"
+[ "$($tool help bench)" = "$($tool bench --help)" ] || fail "help bench is not bench --help"
+$tool help none 2> /dev/null && fail "help knows a command 'none'"
