@@ -5,13 +5,13 @@
 namespace tenon::TENON_ABI::loader {
 namespace {
 
-std::string_view take_line(std::string_view& text) {
+[[gnu::cold]] std::string_view take_line(std::string_view& text) {
   const std::string_view line = text.substr(0, text.find('\n'));
   text.remove_prefix(std::min(line.size() + 1, text.size()));
   return line;
 }
 
-void append_line(std::string& comment, std::string_view line) {
+[[gnu::cold]] void append_line(std::string& comment, std::string_view line) {
   line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
   if (!comment.empty() && !line.empty()) comment += ' ';
   comment += line;

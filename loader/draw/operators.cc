@@ -1,13 +1,12 @@
 #include "loader/draw/operators.hpp"
 
-#include <algorithm>
+#include <functional>
 #include <map>
 
 #include "loader/convert/convert_step.hpp"
 #include "loader/display.hpp"
 #include "loader/draw/header_comment.hpp"
 #include "loader/draw/page.hpp"
-#include "loader/opsets.hpp"
 #include "tenon/base/version.hpp"
 
 namespace tenon::TENON_ABI::loader {
@@ -15,243 +14,226 @@ namespace {
 
 using Versions = std::map<int, const OperatorClass*>;
 
-std::string text_of(const op::AttributeValue& value) {
-  if (value.index() == 0) return "";
-  onnx::NodeProto node;
-  set_attribute(node, "", value);
-  return attribute_text(node.attribute(0));
-}
+constexpr std::string_view about =
+    " versions. A table of types has a row for each version and type variable, and x for each element type "
+    "that the version permits. The tool does not know which tests have run. In Tenon's source tree, "
+    "tests/loader/random_operands_test.cc runs every x of an input of ONNX's operators but Gradient, "
+    "tests/loader/types_test.cc compares the results with a wider type's, and the operator's own test is "
+    "named "
+    "with it.";
 
 class OperatorsPage {
  public:
   OperatorsPage(const Registry& registry, std::span<const HeaderText> headers)
       : registry_(registry), headers_(headers) {
-    std::map<std::pair<std::string_view, std::string_view>, std::vector<const Registry::Key*>> groups;
-    std::size_t versions = 0;
-    for (const auto& [key, of_operator] : registry.operators()) {
-      groups[{key.first, folder_of(header_of(of_operator))}].push_back(&key);
-      versions += of_operator.size();
+    std::map<std::string, std::string> groups;
+    std::size_t count = 0;
+    for (const auto& [key, versions] : registry.operators()) {
+      std::string_view folder = registry.source(*versions.rbegin()->second).header;
+      folder = folder.substr(0, folder.rfind('/'));
+      folder = folder.substr(folder.rfind('/') + 1);
+      std::string& group = groups[str_cat(key.first, folder.empty() ? "" : ": ", folder)];
+      group.swap(out_);
+      add_operator(key, versions);
+      group.swap(out_);
+      count += versions.size();
     }
-    const std::string style = str_cat(page_style, operators_style);
     const std::string title = str_cat("Operators of Tenon ", library_version);
-    add({page_head(title, style, operators_script), "<header><h1>", title,
+    out_ = page_head(title, str_cat(page_style, operators_style), operators_script);
+    add({"<header><h1>", title,
          "</h1><input id=\"search\" type=\"search\" placeholder=\"Search  ( / )\" aria-label=\"search\">"
          "<label><input id=\"names\" type=\"checkbox\"> names only</label><span "
          "id=\"count\"></span></header>\n"
          "<main>\n<p>",
-         str_cat(registry.operators().size(), " operators, ", versions, " versions"),
-         ". A table of types has a row for each version and type variable; x: the version permits the "
-         "element "
-         "type. Which tests have run, the tool does not know. In Tenon's source tree, "
-         "<code>tests/loader/random_operands_test.cc</code> runs every x of an input of ONNX's operators but "
-         "Gradient, <code>tests/loader/types_test.cc</code> compares the results with those of a wider type, "
-         "and "
-         "the test that an operator names holds it to ONNX's definition.</p>\n"});
-    for (const auto& [group, keys] : groups) {
-      add({"<section><h2>", escaped(display(group.first)), group.second.empty() ? "" : ": ",
-           escaped(group.second), "</h2>\n"});
-      for (const Registry::Key* key : keys) add_operator(*key, registry.operators().at(*key));
+         str_cat(registry.operators().size(), " operators, ", count, about), "</p>\n"});
+    for (const auto& [name, text] : groups) {
+      add({"<section><h2>", str_cat(name.empty() || name[0] == ':' ? "ai.onnx" : "", name), "</h2>\n"});
+      out_ += text;
       add({"</section>\n"});
     }
-    add({"</main>\n<script>", operators_script, "</script>\n</body>\n</html>\n"});
+    add({"</main>\n<script>"});
+    out_ += operators_script;
+    add({"</script>\n</body>\n</html>\n"});
   }
   std::string take() { return std::move(out_); }
 
  private:
-  void add(std::initializer_list<std::string_view> parts) {
-    for (const std::string_view part : parts) out_ += part;
+  // Markup and text in turn; text is escaped. Cold, because a page is to be small code.
+  [[gnu::cold]] void add(std::initializer_list<std::string_view> parts) {
+    bool is_text = false;
+    for (const std::string_view part : parts) {
+      if (is_text) out_ += escaped(part);
+      else out_ += part;
+      is_text = !is_text;
+    }
   }
-  std::string_view header_of(const Versions& versions) const {
-    return registry_.source(*versions.rbegin()->second).header;
+  // Text in which `code` is set apart.
+  void add_prose(std::string_view text) {
+    for (std::size_t open, close; (close = text.find('`', (open = text.find('`')) + 1)) != text.npos;) {
+      add({"", text.substr(0, open), "<code>", text.substr(open + 1, close - open - 1), "</code>"});
+      text.remove_prefix(close + 1);
+    }
+    add({"", text});
   }
-  // "nn" of "tenon/op/nn/conv.hpp"
-  static std::string_view folder_of(std::string_view header) {
-    header = header.substr(0, header.rfind('/'));
-    return header.substr(header.rfind('/') + 1);
+  void add_paragraph(std::string_view tag, std::string_view text) {
+    if (text.empty()) return;
+    add({tag});
+    add_prose(text);
+    add({"</p>\n"});
+  }
+  // One of the notes in a cell.
+  void add_note(std::string_view note) {
+    if (note.empty()) return;
+    if (!out_.ends_with("<td>")) out_ += "; ";
+    add_prose(note);
   }
 
   void add_operator(const Registry::Key& key, const Versions& versions) {
-    const std::string name = escaped(str_cat(key.first, key.first.empty() ? "" : ".", key.second));
-    const int last = versions.rbegin()->second->spec->until;
-    const std::string until = last == op::always ? "" : str_cat(", until opset ", last);
-    add({"<details id=\"", name, "\"><summary>", escaped(key.second), " <i>", list(versions_of(versions)),
-         until, "</i></summary>\n"});
+    std::string list;
+    for (const auto& [version, c] : versions) list += str_cat(list.empty() ? "" : ", ", version);
+    const OperatorClass& newest = *versions.rbegin()->second;
+    if (newest.spec->until != op::always) list += str_cat(", until opset ", int{newest.spec->until});
+    add({"<details id=\"", str_cat(key.first, key.first.empty() ? "" : ".", key.second), "\"><summary>",
+         key.second, " <i>", list, "</i></summary>\n"});
     // Newest first: an older form is a struct of its own.
-    std::vector<const OperatorClass*> forms;
-    for (const auto& [version, c] : versions)
-      if (std::ranges::find(forms, c) == forms.end()) forms.insert(forms.begin(), c);
-    for (const OperatorClass* c : forms) add_form(*c, versions_of(versions, c), forms.size() > 1);
+    for (auto it = versions.rbegin(); it != versions.rend(); ++it)
+      if (const OperatorClass& c = *it->second; it->first == c.spec->latest()) {
+        if (versions.begin()->second != versions.rbegin()->second)
+          add({"<h3>", versions_text(list_of(c)), " <code>", registry_.source(c).type, "</code></h3>\n"});
+        add_form(c);
+      }
     add_types(versions);
-    add_links(key, *forms.front());
+    add_links(key, newest);
     add({"</details>\n"});
   }
-  static std::vector<int> versions_of(const Versions& versions, const OperatorClass* c = nullptr) {
-    std::vector<int> list;
-    for (const auto& [version, of_version] : versions)
-      if (c == nullptr || of_version == c) list.push_back(version);
+
+  static std::string versions_text(const std::string& list) {
+    return str_cat(list.find(',') == list.npos ? "version " : "versions ", list);
+  }
+  static std::string list_of(const OperatorClass& c) {
+    std::string list;
+    for (const int v : c.spec->since) list += str_cat(list.empty() ? "" : ", ", v);
     return list;
   }
-  static std::string list(const std::vector<int>& versions) {
-    std::string text;
-    for (const int v : versions) text += str_cat(text.empty() ? "" : ", ", v);
-    return text;
-  }
 
-  void add_form(const OperatorClass& c, const std::vector<int>& versions, bool is_one_of_several) {
-    if (is_one_of_several)
-      add({"<h3>", versions.size() > 1 ? "Versions " : "Version ", list(versions), "</h3>\n"});
+  void add_form(const OperatorClass& c) {
     const OperatorSource source = registry_.source(c);
     const CommentedStruct commented =
         find_struct(headers_, source.header, source.type.substr(source.type.rfind(':') + 1));
-    add_comment(commented.comment);
-    add_operands("Input", c.spec->inputs, versions, [&](int k, int v) { return &c.spec->input(k, v); });
-    add_operands("Output", c.spec->outputs, versions, [&](int k, int v) { return &c.spec->output(k, v); });
-    add_attributes(c, versions, commented);
-  }
-  // An example ends the comment: "op::Add{}(1.5f, 2.0f) gives 3.5".
-  void add_comment(std::string_view comment) {
+    // An example ends the comment: "op::Add{}(1.5f, 2.0f) gives 3.5".
+    const std::string_view comment = commented.comment;
     const std::size_t op = comment.find("op::");
     const std::size_t example = op == comment.npos ? comment.size() : comment.rfind(' ', op) + 1;
-    if (example > 0) add({"<p>", prose(comment.substr(0, example)), "</p>\n"});
-    if (example < comment.size()) add({"<p class=\"example\">", prose(comment.substr(example)), "</p>\n"});
+    add_paragraph("<p>", comment.substr(0, example));
+    add_paragraph("<p class=\"example\">", comment.substr(example));
+    const auto operand = [this](const op::Param& p, int version) {
+      if (!p.in(version)) return;
+      add({"<tr><td>", p.name, "</td><td>", p.type, "</td><td>"});
+      if (p.arity == op::optional) add_note("optional");
+      if (p.arity == op::variadic) add_note(str_cat("variadic, at least ", int{p.min_arity}));
+      if (p.heterogeneous) add_note("of any types");
+    };
+    add_table(c, "Input", "", c.spec->inputs.size(),
+              [&](int k, int version) { operand(c.spec->input(k, version), version); });
+    add_table(c, "Output", "", c.spec->outputs.size(),
+              [&](int k, int version) { operand(c.spec->output(k, version), version); });
+    const auto attributes = [&c](int version) { return c.attributes(c.create(version).get()); };
+    add_table(c, "Attribute", "Default", static_cast<int>(attributes(c.spec->latest()).size()),
+              [&](int k, int version) {
+                const op::AttributeInfo a = std::move(attributes(version)[static_cast<std::size_t>(k)]);
+                if (!a.in(version)) return;
+                add({"<tr><td>", a.name, "</td><td>", op::name_of(a.type), "</td><td>"});
+                if (a.required) {
+                  add_note("required");
+                } else if (a.value.index() != 0) {
+                  onnx::NodeProto node;
+                  set_attribute(node, a.name, a.value);
+                  add_note(attribute_text(node.attribute(0)));
+                }
+                if (a.flag) add_note("0 or 1");
+                add_note(commented.comment_of(a.name));
+              });
   }
-  // Text in which `code` is set apart.
-  static std::string prose(std::string_view text) {
-    std::string out;
-    for (std::size_t open; (open = text.find('`')) != text.npos;) {
-      const std::size_t close = text.find('`', open + 1);
-      if (close == text.npos) break;
-      out += str_cat(escaped(text.substr(0, open)), "<code>",
-                     escaped(text.substr(open + 1, close - open - 1)), "</code>");
-      text.remove_prefix(close + 1);
-    }
-    return out + escaped(text);
-  }
-
-  void open_table(std::string_view first, std::string_view third) {
-    add({"<table><thead><tr><th>", first, "</th><th>Type</th><th>", third, "</th></tr></thead><tbody>\n"});
-  }
-  void add_row(std::string_view name, std::string_view type, std::string_view rest) {
-    add({"<tr><td>", escaped(name), "</td><td>", escaped(type), "</td><td>", rest, "</td></tr>\n"});
-  }
-  // Calls f(k, versions) for the versions of which what(v) is the same, in their order.
-  template <class What, class F>
-  static void for_each_run(const std::vector<int>& versions, What what, F f) {
-    for (std::size_t first = 0; first < versions.size();) {
-      const auto it = what(versions[first]);
-      std::vector<int> run;
-      for (; first < versions.size() && what(versions[first]) == it; ++first) run.push_back(versions[first]);
-      f(run);
-    }
-  }
-  static std::string only(const std::vector<int>& some, const std::vector<int>& all) {
-    return some == all ? "" : str_cat(some.size() > 1 ? "versions " : "version ", list(some));
-  }
-  static void append(std::string& notes, std::string_view note) {
-    if (!notes.empty() && !note.empty()) notes += "; ";
-    notes += note;
-  }
-
-  template <class Params, class At>
-  void add_operands(std::string_view title, const Params& params, const std::vector<int>& versions, At at) {
-    if (params.size() == 0) return;
-    open_table(title, "");
-    for (int k = 0; k < params.size(); ++k)
-      for_each_run(
-          versions,
-          [&](int v) {
-            const op::Param* p = at(k, v);
-            return p->in(v) ? p : nullptr;
-          },
-          [&](const std::vector<int>& run) {
-            const op::Param& p = *at(k, run.front());
-            if (!p.in(run.front())) return;
-            std::string notes = p.arity == op::optional ? "optional" : "";
-            if (p.arity == op::variadic)
-              notes =
-                  str_cat("variadic, at least ", int{p.min_arity}, p.heterogeneous ? ", of any types" : "");
-            append(notes, only(run, versions));
-            add_row(p.name, p.type, notes);
-          });
-    add({"</tbody></table>\n"});
-  }
-
-  void add_attributes(const OperatorClass& c, const std::vector<int>& versions,
-                      const CommentedStruct& commented) {
-    std::map<int, std::vector<op::AttributeInfo>> at;
-    for (const int v : versions) at[v] = c.attributes(c.create(v).get());
-    const std::size_t count = at[versions.back()].size();
+  // Rows 0 to count, each once for the versions at which add_row(k, version) adds the same. It adds nothing
+  // at a version that lacks the operand or the attribute, and leaves the last cell open.
+  void add_table(const OperatorClass& c, std::string_view first, std::string_view third, int count,
+                 const std::function<void(int k, int version)>& add_row) {
     if (count == 0) return;
-    open_table("Attribute", "Default");
-    for (std::size_t k = 0; k < count; ++k)
-      for_each_run(
-          versions, [&](int v) { return at[v][k].in(v) ? text_of(at[v][k].value) : std::string("\n"); },
-          [&](const std::vector<int>& run) {
-            const op::AttributeInfo& a = at[run.front()][k];
-            if (!a.in(run.front())) return;
-            std::string notes = escaped(text_of(a.value));
-            if (a.required) append(notes, "required");
-            if (a.flag) append(notes, "0 or 1");
-            append(notes, prose(commented.comment_of(a.name)));
-            append(notes, only(run, versions));
-            add_row(a.name, op::name_of(a.type), notes);
-          });
+    add({"<table><thead><tr><th>", first, "</th><th>Type</th><th>", third, "</th></tr></thead><tbody>\n"});
+    for (int k = 0; k < count; ++k) {
+      std::string row, versions;
+      const auto close = [&] {
+        if (row.empty()) return;
+        out_ += row;
+        if (versions != list_of(c)) add_note(versions_text(versions));
+        add({"</td></tr>\n"});
+      };
+      for (const int v : c.spec->since) {
+        const std::size_t start = out_.size();
+        add_row(k, v);
+        std::string next = out_.substr(start);
+        out_.resize(start);
+        if (next != row) {
+          close();
+          row = next;
+          versions.clear();
+        }
+        versions += str_cat(versions.empty() ? "" : ", ", v);
+      }
+      close();
+    }
     add({"</tbody></table>\n"});
   }
 
   // A row for each version, type variable and kind of value, a column for each element type.
   void add_types(const Versions& versions) {
     uint32_t columns = 0;
-    for_each_row(versions,
-                 [&](int, std::string_view, const TypeKind&, uint32_t elements) { columns |= elements; });
-    if (columns == 0) return;
-    const auto for_each_column = [&](auto f) {
-      for (int d = 1; d < dtype_count; ++d)
-        if (columns >> d & 1) f(d);
-    };
-    add({"<div class=\"types\"><table><thead><tr><th>Version</th><th>Types</th>"});
-    for_each_column([&](int d) { add({"<th>", name_of(static_cast<DType>(d)), "</th>"}); });
-    add({"</tr></thead><tbody>\n"});
-    for_each_row(versions,
-                 [&](int version, std::string_view variable, const TypeKind& kind, uint32_t elements) {
-                   add({"<tr><td>", std::to_string(version), "</td><td>", escaped(variable),
-                        kind.before.empty() ? "" : ": ", kind.before, kind.before.empty() ? "" : "…",
-                        kind.after, "</td>"});
-                   for_each_column([&](int d) { add({elements >> d & 1 ? "<td>x</td>" : "<td></td>"}); });
-                   add({"</tr>\n"});
-                 });
-    add({"</tbody></table></div>\n"});
-  }
-  template <class F>
-  static void for_each_row(const Versions& versions, F f) {
     for (const auto& [version, c] : versions)
       for (int v = 0; v < c->spec->types.size(); ++v) {
         const TypeSet set = c->spec->types_at(v, version);
-        for (const TypeKind& kind : type_kinds)
-          if (set.*kind.elements != 0) f(version, c->spec->types[v].name, kind, set.*kind.elements);
+        for (const TypeKind& kind : type_kinds) columns |= set.*kind.elements;
       }
+    if (columns == 0) return;
+    add({"<div class=\"types\"><table><thead><tr><th>Version</th><th>Types</th>"});
+    for (int d = 1; d < dtype_count; ++d)
+      if (columns >> d & 1) add({"<th>", name_of(static_cast<DType>(d)), "</th>"});
+    add({"</tr></thead><tbody>\n"});
+    for (const auto& [version, c] : versions)
+      for (int v = 0; v < c->spec->types.size(); ++v) {
+        const TypeSet set = c->spec->types_at(v, version);
+        for (const TypeKind& kind : type_kinds) {
+          const uint32_t elements = set.*kind.elements;
+          if (elements == 0) continue;
+          add({"<tr><td>", str_cat(version), "</td><td>",
+               str_cat(c->spec->types[v].name, kind.before.empty() ? "" : ": ", kind.before,
+                       kind.before.empty() ? "" : "…", kind.after),
+               "</td>"});
+          for (int d = 1; d < dtype_count; ++d)
+            if (columns >> d & 1) add({elements >> d & 1 ? "<td>x</td>" : "<td></td>"});
+          add({"</tr>\n"});
+        }
+      }
+    add({"</tbody></table></div>\n"});
   }
 
   void add_links(const Registry::Key& key, const OperatorClass& newest) {
-    const OperatorSource source = registry_.source(newest);
-    if (source.header.empty()) return;
-    add({"<p><code>#include &lt;", escaped(source.header), "&gt;</code>, <code>", escaped(source.type),
-         "</code>"});
-    const std::string_view path = source.header.substr(0, source.header.rfind('.'));
-    if (is_onnx(key.first) && path.starts_with("tenon/"))
-      add({", <code>tests/", escaped(path.substr(6)), "_test.cc</code>"});
-    // ONNX no longer describes operators that it withdrew.
-    if (is_onnx(key.first) && newest.spec->until == op::always) {
+    const auto [type, header] = registry_.source(newest);
+    if (header.empty()) return;
+    add({"<p><code>", str_cat("#include <", header, ">"), "</code>, <code>", type, "</code>"});
+    const auto& [domain, name] = key;
+    if (domain.empty() || domain.starts_with("ai.onnx")) {
+      const std::size_t slash = header.find('/');  // tenon/op/…/conv.hpp
+      add({", <code>", str_cat("tests", header.substr(slash, header.rfind('.') - slash), "_test.cc"),
+           "</code>"});
+      // ONNX has no pages of operators that it withdrew.
       std::string folder;
-      for (const char c : key.first)
+      for (const char c : domain)
         if (c != '.') folder += c;
-      add({", <a href=\"https://onnx.ai/onnx/operators/onnx_", escaped(folder), "_", escaped(key.second),
-           ".html\">ONNX</a>"});
+      if (newest.spec->until == op::always)
+        add({", <a href=\"", str_cat("https://onnx.ai/onnx/operators/onnx_", folder, "_", name, ".html"),
+             "\">ONNX</a>"});
     }
     add({"</p>\n"});
-  }
-  static bool is_onnx(std::string_view domain) {
-    return domain.empty() || domain == "ai.onnx" || domain.starts_with("ai.onnx.");
   }
 
   const Registry& registry_;
