@@ -23,7 +23,7 @@ bool starts_with_word(std::string_view text, std::string_view word) {
 }
 
 // Reads declarations at the start of a line, which members and nested structs are not.
-CommentedStruct find_struct(std::string_view text, std::string_view name) {
+[[gnu::cold]] CommentedStruct find_struct(std::string_view text, std::string_view name) {
   constexpr std::string_view comment_mark = "///";
   CommentedStruct found;
   while (!text.empty()) {
@@ -46,7 +46,7 @@ CommentedStruct find_struct(std::string_view text, std::string_view name) {
 
 }  // namespace
 
-std::string CommentedStruct::comment_of(std::string_view member) const {
+[[gnu::cold]] std::string CommentedStruct::comment_of(std::string_view member) const {
   constexpr std::string_view mark = "///<";
   std::string_view rest = text;
   while (!rest.empty() && !rest.starts_with("};")) {
@@ -63,8 +63,8 @@ std::string CommentedStruct::comment_of(std::string_view member) const {
   return "";
 }
 
-CommentedStruct find_struct(std::span<const HeaderText> headers, std::string_view path,
-                            std::string_view name) {
+[[gnu::cold]] CommentedStruct find_struct(std::span<const HeaderText> headers, std::string_view path,
+                                          std::string_view name) {
   const auto header = std::ranges::find(headers, path, &HeaderText::path);
   if (header == headers.end()) return {};
   CommentedStruct found = find_struct(header->text, name);

@@ -22,9 +22,10 @@ constexpr std::string_view about =
     "named "
     "with it.";
 
+// Cold functions are compiled for size.
 class OperatorsPage {
  public:
-  OperatorsPage(const Registry& registry, std::span<const HeaderText> headers)
+  [[gnu::cold]] OperatorsPage(const Registry& registry, std::span<const HeaderText> headers)
       : registry_(registry), headers_(headers) {
     std::map<std::string, std::string> groups;
     std::size_t count = 0;
@@ -58,7 +59,7 @@ class OperatorsPage {
   std::string take() { return std::move(out_); }
 
  private:
-  // Markup and text in turn; text is escaped. Cold, because a page is to be small code.
+  // Markup and text in turn; text is escaped.
   [[gnu::cold]] void add(std::initializer_list<std::string_view> parts) {
     bool is_text = false;
     for (const std::string_view part : parts) {
@@ -68,7 +69,7 @@ class OperatorsPage {
     }
   }
   // Text in which `code` is set apart.
-  void add_prose(std::string_view text) {
+  [[gnu::cold]] void add_prose(std::string_view text) {
     for (std::size_t open, close; (close = text.find('`', (open = text.find('`')) + 1)) != text.npos;) {
       add({"", text.substr(0, open), "<code>", text.substr(open + 1, close - open - 1), "</code>"});
       text.remove_prefix(close + 1);
@@ -88,7 +89,7 @@ class OperatorsPage {
     add_prose(note);
   }
 
-  void add_operator(const Registry::Key& key, const Versions& versions) {
+  [[gnu::cold]] void add_operator(const Registry::Key& key, const Versions& versions) {
     std::string list;
     for (const auto& [version, c] : versions) list += str_cat(list.empty() ? "" : ", ", version);
     const OperatorClass& newest = *versions.rbegin()->second;
@@ -116,7 +117,7 @@ class OperatorsPage {
     return list;
   }
 
-  void add_form(const OperatorClass& c) {
+  [[gnu::cold]] void add_form(const OperatorClass& c) {
     const OperatorSource source = registry_.source(c);
     const CommentedStruct commented =
         find_struct(headers_, source.header, source.type.substr(source.type.rfind(':') + 1));
@@ -156,8 +157,8 @@ class OperatorsPage {
   }
   // Rows 0 to count, each once for the versions at which add_row(k, version) adds the same. It adds nothing
   // at a version that lacks the operand or the attribute, and leaves the last cell open.
-  void add_table(const OperatorClass& c, std::string_view first, std::string_view third, int count,
-                 const std::function<void(int k, int version)>& add_row) {
+  [[gnu::cold]] void add_table(const OperatorClass& c, std::string_view first, std::string_view third,
+                               int count, const std::function<void(int k, int version)>& add_row) {
     if (count == 0) return;
     add({"<table><thead><tr><th>", first, "</th><th>Type</th><th>", third, "</th></tr></thead><tbody>\n"});
     for (int k = 0; k < count; ++k) {
@@ -186,7 +187,7 @@ class OperatorsPage {
   }
 
   // A row for each version, type variable and kind of value, a column for each element type.
-  void add_types(const Versions& versions) {
+  [[gnu::cold]] void add_types(const Versions& versions) {
     uint32_t columns = 0;
     for (const auto& [version, c] : versions)
       for (int v = 0; v < c->spec->types.size(); ++v) {
@@ -216,7 +217,7 @@ class OperatorsPage {
     add({"</tbody></table></div>\n"});
   }
 
-  void add_links(const Registry::Key& key, const OperatorClass& newest) {
+  [[gnu::cold]] void add_links(const Registry::Key& key, const OperatorClass& newest) {
     const auto [type, header] = registry_.source(newest);
     if (header.empty()) return;
     add({"<p><code>", str_cat("#include <", header, ">"), "</code>, <code>", type, "</code>"});
@@ -243,7 +244,7 @@ class OperatorsPage {
 
 }  // namespace
 
-std::string operators_page(const Registry& registry, std::span<const HeaderText> headers) {
+[[gnu::cold]] std::string operators_page(const Registry& registry, std::span<const HeaderText> headers) {
   return OperatorsPage(registry, headers).take();
 }
 
