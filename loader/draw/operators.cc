@@ -18,9 +18,7 @@ constexpr std::string_view about =
     " versions. A table of types has a row for each version and type variable, and x for each element type "
     "that the version permits. The tool does not know which tests have run. In Tenon's source tree, "
     "tests/loader/random_operands_test.cc runs every x of an input of ONNX's operators but Gradient, "
-    "tests/loader/types_test.cc compares the results with a wider type's, and the operator's own test is "
-    "named "
-    "with it.";
+    "tests/loader/types_test.cc compares the results with a wider type's, and each operator names its test.";
 
 // Cold functions are compiled for size.
 class OperatorsPage {

@@ -53,6 +53,16 @@ said=$($tool none 2>&1) && fail "there is a command 'none'"
 [ "$said" = "tenon: there is no command 'none'
 tenon --help lists the commands" ] || fail "$said"
 
+# The operators as a page, in a file or on stdout.
+$tool ops --html -o "$folder/ops.html" || fail "ops --html ends with $?"
+cmp "$folder/ops.html" <($tool ops --html) || fail "ops --html writes another page to stdout"
+grep -q '<details id="Conv">' "$folder/ops.html" || fail "no Conv on the page"
+grep -q '(16,3,3,3) gives (1,16,8,8)' "$folder/ops.html" || fail "no comment of Conv's header on the page"
+for arguments in "--html --matrix" "-o $folder/ops.txt" "--matrix -o $folder/ops.txt" "--html -o" "Conv"; do
+  $tool ops $arguments > /dev/null 2>&1
+  [ $? -eq 2 ] || fail "ops $arguments is accepted"
+done
+
 # Bounds of a run: the error names the node, and options that are no numbers are refused.
 cat > "$folder/loop.txt" <<'END'
 <ir_version: 10, opset_import: ["" : 21]>

@@ -26,6 +26,7 @@ says() {
 expected='example.pack.Saturate since 1,2' says ops
 expected='example.pack.Gate since 2' says ops
 expected='ai.onnx.Mul since 1,6,7,13,14' says ops
+expected='<p>Y = factor * X * Saturate(G), where X is its own gate if G is left out.' says ops --html
 expected='     2 example.pack.Gate-2' says info model.onnxtxt
 expected='memory plan' says info model.onnxtxt
 expected='' says check --full model.onnxtxt
