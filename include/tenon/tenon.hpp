@@ -1,8 +1,8 @@
 // All of Tenon but the loading of files: tensors, every operator, graphs, sessions. Programs that are
 // compiled often include what they use instead.
 //
-// Written by loader/bazel/umbrella.sh: for Bazel by the build, for everyone else by tests/run. Edits would be
-// lost.
+// Written from loader/units/tenon.hpp.in: by the build, and for those who copy include/ by tests/run. Edits
+// would be lost.
 #pragma once
 
 #include "tenon/base/dtype.hpp"

@@ -1,6 +1,6 @@
 """Packs of operators; see include/tenon/op/README.md."""
 
-load("//loader/bazel:units.bzl", "operator_units")
+load("//loader/bazel:units.bzl", "operator_units", operator_umbrella = "umbrella")
 
 def operator_pack(name, domain, include = "include", most_bytes = None, deps = [], **kwargs):
     """The operators of a domain, whose headers are INCLUDE/tenon/op/DOMAIN/*.hpp.
@@ -20,12 +20,12 @@ def operator_pack(name, domain, include = "include", most_bytes = None, deps = [
     headers = native.glob(["%s/tenon/op/%s/*.hpp" % (include, domain)], allow_empty = False)
     register = "register_" + name
     umbrella = "%s/tenon/op/%s.hpp" % (include, domain)
-    native.genrule(
+    operator_umbrella(
         name = name + "_umbrella",
-        srcs = headers,
-        outs = [umbrella],
-        cmd = "$(location //loader/bazel:umbrella.sh) --pack %s %s $(SRCS) > $@" % (domain, register),
-        tools = ["//loader/bazel:umbrella.sh"],
+        out = umbrella,
+        domain = domain,
+        headers = headers,
+        register = register,
         **kwargs
     )
     native.cc_library(

@@ -1,72 +1,118 @@
-"""Translation units that are written from folder listings, so that a new header needs no edit elsewhere."""
+"""Translation units and headers that are written from folder listings, so that a new header needs no edit elsewhere.
+
+Their texts are loader/units/*.in. loader/cmake/units.cmake fills in the same.
+"""
 
 def _include(header):
     """How the sources spell it: "tenon/op/math/add.hpp"."""
     return header.short_path.rpartition("include/")[2]
 
-def _name(header):
-    return _include(header)[:-len(".hpp")].replace("/", "_")
+def _includes(headers):
+    return "\n".join(["#include \"%s\"" % _include(header) for header in headers])
+
+def _sorted(headers):
+    return sorted(headers, key = _include)
+
+def _expand(ctx, name, output, **values):
+    ctx.actions.expand_template(
+        template = [file for file in ctx.files._templates if file.basename == name][0],
+        output = output,
+        substitutions = {"@%s@" % key: value for key, value in values.items()},
+    )
+    return output
+
+_TEMPLATES = {"_templates": attr.label(default = "//loader:unit_templates")}
 
 def _kernel_units(ctx):
-    units = []
-    for header in ctx.files.headers:
-        unit = ctx.actions.declare_file("%s/%s.cc" % (ctx.label.name, _name(header)))
-        ctx.actions.write(unit, "#define TENON_INSTANTIATE tenon::simd::%s\n#include \"%s\"\n" % (
-            ctx.attr.tag,
-            _include(header),
-        ))
-        units.append(unit)
-    return [DefaultInfo(files = depset(units))]
+    return [DefaultInfo(files = depset([
+        _expand(
+            ctx,
+            "kernels.cc.in",
+            ctx.actions.declare_file("%s/%s.cc" % (
+                ctx.label.name,
+                _include(header)[:-len(".hpp")].replace("/", "_"),
+            )),
+            TAG = ctx.attr.tag,
+            HEADER = _include(header),
+        )
+        for header in ctx.files.headers
+    ]))]
 
 kernel_units = rule(
     implementation = _kernel_units,
     doc = "For each kernels/**/*_impl.hpp, a unit that instantiates its kernels for the level with that tag.",
-    attrs = {
-        "headers": attr.label_list(allow_files = True),
-        "tag": attr.string(mandatory = True),
-    },
+    attrs = dict(
+        _TEMPLATES,
+        headers = attr.label_list(allow_files = True),
+        tag = attr.string(mandatory = True),
+    ),
 )
 
+def _unit_of(header):
+    """The number of a header's unit follows from its name alone, so that a new operator recompiles one and not all.
+
+    The factor spreads ONNX's operators evenly: at most ten a unit.
+    """
+    name = header.basename[:-len(".hpp")]
+    return (7 * len(name) + "abcdefghijklmnopqrstuvwxyz".find(name[0])) % 40
+
 def _operator_units(ctx):
-    # A header's unit follows from its path alone, so that a new operator recompiles one unit and not all.
-    headers_of = [[] for _ in range(ctx.attr.count)]
-    for header in ctx.files.headers:
-        headers_of[hash(_include(header)) % ctx.attr.count].append(header)
+    headers_of = {}
+    for header in _sorted(ctx.files.headers):
+        headers_of.setdefault(_unit_of(header), []).append(header)
 
     units = []
-    for index, headers in enumerate(headers_of):
-        if not headers:
-            continue
-        unit = ctx.actions.declare_file("%s/unit_%d.cc" % (ctx.label.name, index))
-        ctx.actions.run_shell(
-            command = 'awk -v register="$1" -v unit="$2" -f "$3" "${@:5}" > "$4"',
-            arguments = [ctx.attr.register, str(index), ctx.file._script.path, unit.path] +
-                        [header.path for header in headers],
-            inputs = headers + [ctx.file._script],
-            outputs = [unit],
-            mnemonic = "OperatorUnit",
-        )
-        units.append((index, unit))
-
-    every = ctx.actions.declare_file("%s/all.cc" % ctx.label.name)
-    ctx.actions.write(every, "\n".join(
-        ["#include \"tenon/op/framework/registry.hpp\"", "", "namespace tenon::TENON_ABI {", ""] +
-        ["void %s_%d(Registry& registry);" % (ctx.attr.register, index) for index, _ in units] +
-        ["", "void %s(Registry& registry) {" % ctx.attr.register] +
-        ["  %s_%d(registry);" % (ctx.attr.register, index) for index, _ in units] +
-        ["}", "", "}  // namespace tenon::TENON_ABI", ""],
+    functions = []
+    for index in sorted(headers_of):
+        headers = headers_of[index]
+        functions.append("%s_%d" % (ctx.attr.register, index))
+        units.append(_expand(
+            ctx,
+            "operators.cc.in",
+            ctx.actions.declare_file("%s/unit_%d.cc" % (ctx.label.name, index)),
+            INCLUDES = _includes(headers),
+            FUNCTION = functions[-1],
+            CALLS = "\n".join(["  register_header<\"%s\">(registry);" % _include(header) for header in headers]),
+        ))
+    units.append(_expand(
+        ctx,
+        "all.cc.in",
+        ctx.actions.declare_file("%s/all.cc" % ctx.label.name),
+        DECLARATIONS = "\n".join(["void %s(Registry& registry);" % function for function in functions]),
+        FUNCTION = ctx.attr.register,
+        CALLS = "\n".join(["  %s(registry);" % function for function in functions]),
     ))
-    return [DefaultInfo(files = depset([every] + [unit for _, unit in units]))]
+    return [DefaultInfo(files = depset(units))]
 
 operator_units = rule(
     implementation = _operator_units,
-    doc = """Units that register every operator of the headers, and the function of tenon that calls them all.
+    doc = "Units that register the operators which the headers list (TENON_OPERATORS), and the function that calls them all.",
+    attrs = dict(
+        _TEMPLATES,
+        headers = attr.label_list(allow_files = True),
+        register = attr.string(default = "register_all"),
+    ),
+)
 
-    An operator is a struct that opens at the start of a line in one of the headers; see register.awk.""",
-    attrs = {
-        "count": attr.int(default = 40),
-        "headers": attr.label_list(allow_files = True),
-        "register": attr.string(default = "register_all"),
-        "_script": attr.label(default = "//loader/bazel:register.awk", allow_single_file = True),
-    },
+def _umbrella(ctx):
+    _expand(
+        ctx,
+        "pack.hpp.in" if ctx.attr.domain else "tenon.hpp.in",
+        ctx.outputs.out,
+        INCLUDES = _includes(_sorted(ctx.files.headers)),
+        DOMAIN = ctx.attr.domain,
+        FUNCTION = ctx.attr.register,
+    )
+    return [DefaultInfo(files = depset([ctx.outputs.out]))]
+
+umbrella = rule(
+    implementation = _umbrella,
+    doc = "A header that includes operators' headers: ONNX's, or those of a pack with a domain and a function that registers it.",
+    attrs = dict(
+        _TEMPLATES,
+        domain = attr.string(),
+        headers = attr.label_list(allow_files = True),
+        out = attr.output(mandatory = True),
+        register = attr.string(),
+    ),
 )

@@ -13,10 +13,8 @@ file(GLOB TENON_OPERATOR_HEADERS CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/includ
 list(FILTER TENON_OPERATOR_HEADERS EXCLUDE REGEX "/op/(families|framework|[^/]*[.][^/]*)/[^/]*$")
 
 # The umbrella takes the place of the file of that name in the tree, which an operator added since may be missing from.
-set(script "${PROJECT_SOURCE_DIR}/loader/bazel/umbrella.sh")
-execute_process(COMMAND sh "${script}" ${TENON_OPERATOR_HEADERS} OUTPUT_VARIABLE text COMMAND_ERROR_IS_FATAL ANY)
-file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/include/tenon/tenon.hpp" CONTENT "${text}" @ONLY)
-set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${script}")
+include("${CMAKE_CURRENT_LIST_DIR}/units.cmake")
+tenon_write_unit("${PROJECT_BINARY_DIR}/include/tenon/tenon.hpp" tenon.hpp.in ${TENON_OPERATOR_HEADERS})
 
 include(GNUInstallDirs)
 add_library(tenon INTERFACE)

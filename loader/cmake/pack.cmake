@@ -12,13 +12,12 @@ function(tenon_add_pack name domain folder)
     message(FATAL_ERROR "tenon_add_pack(${name}): there are no headers ${folder}/tenon/op/${domain}/*.hpp")
   endif()
   set(written "${CMAKE_CURRENT_BINARY_DIR}/${name}")
-  execute_process(COMMAND sh "${TENON_BAZEL_FILES}/umbrella.sh" --pack "${domain}" "register_${name}" ${headers}
-    OUTPUT_VARIABLE text COMMAND_ERROR_IS_FATAL ANY)
-  file(CONFIGURE OUTPUT "${written}/include/tenon/op/${domain}.hpp" CONTENT "${text}" @ONLY)
+  set(DOMAIN "${domain}")
+  set(FUNCTION "register_${name}")
+  tenon_write_unit("${written}/include/tenon/op/${domain}.hpp" pack.hpp.in ${headers})
 
   tenon_operator_units(units "${written}/${name}_units" "register_${name}" ${headers})
   add_library(${name} STATIC ${units})
-  add_custom_target(${name}_units DEPENDS ${units})
   target_include_directories(${name} PUBLIC "${written}/include" "${folder}")
   target_link_libraries(${name} PUBLIC tenon_loader)
 

@@ -112,10 +112,7 @@ std::string without_comments(std::string_view text, bool keep_documentation) {
 
 // ---- freestanding ----------------------------------------------------------------------------------------
 
-// Names that tenon::standin replaces, because they allocate from the heap or wait for threads.
-constexpr std::string_view standins[] = {"vector",     "shared_ptr",  "make_shared",
-                                         "unique_ptr", "make_unique", "lock_guard",
-                                         "mutex",      "string",      "to_string"};
+// Headers of the standard library whose place tenon/base/standin.hpp takes.
 constexpr std::string_view standin_headers[] = {"exception", "memory", "mutex", "string", "thread", "vector"};
 
 // Functions between a compiled model's calls and the functions that compute.
@@ -143,13 +140,6 @@ void drop_suffix(std::string& text, std::string_view suffix) {
   if (text.ends_with(suffix)) text.resize(text.size() - suffix.size());
 }
 
-// Whether the condition in the brackets that open at a position asks for the type of strings, which
-// freestanding programs lack.
-bool asks_for_strings(std::string_view text, std::size_t open) {
-  const std::string_view asked = text.substr(open + 1, find_level(text, open + 1, "") - open - 1);
-  return asked.ends_with("== DType::string") && asked.find_first_of("&|!?") == asked.npos;
-}
-
 // Whether the function whose name is at a position chooses among kernels by numbers that a compiled model's
 // calls state. It is inlined, so that the compiler makes the choice and drops what no call needs.
 bool chooses(std::string_view text, std::size_t name) {
@@ -162,7 +152,7 @@ bool chooses(std::string_view text, std::size_t name) {
 }
 constexpr std::string_view always_inline = "__attribute__((always_inline)) ";
 
-// Exceptions become calls of `fail`, and whatever needs a heap or threads becomes its stand-in.
+// Exceptions become calls of `fail`.
 std::string freestanding_text(std::string_view text) {
   std::string result;
   for (std::size_t at = 0; at < text.size();) {
@@ -183,9 +173,6 @@ std::string freestanding_text(std::string_view text) {
       drop_suffix(result, "tenon::");
       result += fail_call(text.substr(next + 1, end - next - 1));
       at = end + 1;
-    } else if (word == "if" && has(text, next, "(") && asks_for_strings(text, next)) {
-      result += "if constexpr (false)";
-      at = find_level(text, next + 1, "") + 1;
     } else if (word == "void" && next < text.size() && is_letter(text[next]) && chooses(text, next)) {
       result += str_cat(result.ends_with("inline ") ? "" : "inline ", always_inline, word);
       at = t.end;
@@ -195,17 +182,6 @@ std::string freestanding_text(std::string_view text) {
     } else if (word == "decltype" && has(text, t.end, "(auto) dispatch(")) {
       result += str_cat("inline ", always_inline, word);
       at = t.end;
-    } else if (word == "try") {
-      at = t.end;
-    } else if (word == "catch" && has(text, next, "(")) {
-      const std::size_t body = skip_blanks(text, find_level(text, next + 1, "") + 1);
-      at = find_level(text, body + 1, "") + 1;
-    } else if (word == "std" && has(text, next, "::")) {
-      const std::size_t name = next + 2;
-      const std::size_t end = name < text.size() ? token_at(text, name).end : name;
-      result += is_among(text.substr(name, end - name), standins) ? "tenon::standin::" : "std::";
-      result += text.substr(name, end - name);
-      at = end;
     } else {
       result += word;
       at = t.end;
@@ -280,6 +256,10 @@ class Amalgamator {
   }
 
   std::string write(std::span<const std::string> headers) {
+    if (options_.freestanding) {
+      macros_.insert("TENON_ELEMENT_TYPES");
+      print(element_types());
+    }
     for (const std::string& h : headers) {
       if (find(h).empty())
         throw Error(ErrorCode::invalid_argument, "amalgamate", str_cat("there is no header ", h));
@@ -336,23 +316,18 @@ class Amalgamator {
     const bool is_ours = !path.starts_with("xsimd/");
     std::string text = without_comments(files_.find(path)->second, is_ours && options_.enclosing.empty());
     if (!options_.freestanding || path.starts_with("freestanding/")) return text;
-    if (path == "tenon/base/types.hpp") choose_types(text);
     return freestanding_text(text);
   }
 
-  // Writes the list of types that calls are compiled for if an element's type is known only at run time. It
-  // has no strings.
-  void choose_types(std::string& text) const {
-    const std::size_t at = text.find("using all_types");
-    if (at == text.npos) return;
+  // The element types that base/types.hpp lists, as a macro. There are no strings.
+  std::string element_types() const {
     std::string list;
     for (int d = 1; d < dtype_count; ++d) {
       const auto type = static_cast<DType>(d);
-      if (type == DType::string || (!options_.types.empty() && !std::ranges::count(options_.types, type)))
-        continue;
-      list += str_cat(list.empty() ? "" : ", ", "cpp_type<static_cast<DType>(", d, ")>");
+      if (type != DType::string && (options_.types.empty() || std::ranges::count(options_.types, type)))
+        list += str_cat(list.empty() ? "" : ", ", "cpp_type<static_cast<DType>(", d, ")>");
     }
-    text.replace(at, text.find(';', at) - at, str_cat("using all_types = TypeList<", list, ">"));
+    return str_cat("#define TENON_ELEMENT_TYPES ", list);
   }
 
   void add(const std::string& path) {

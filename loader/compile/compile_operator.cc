@@ -72,8 +72,8 @@ OperatorText make_text(std::string_view name, int version, const std::vector<op:
       value = list_of("float", *r, number);
     } else if (texts != nullptr) {
       members += str_cat(members.empty() ? "." : ", .", a.name,
-                         " = tenon::standin::vector<tenon::standin::string>::listed(",
-                         list_of("tenon::standin::string", *texts, c_text), ")");
+                         " = tenon::std::vector<tenon::std::string>::listed(",
+                         list_of("tenon::std::string", *texts, c_text), ")");
       continue;
     } else if (const auto* t = std::get_if<Value>(&a.value);
                t != nullptr && a.type == op::AttributeType::tensor && t->tensor().dtype() != DType::string) {

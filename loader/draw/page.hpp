@@ -8,7 +8,7 @@
 
 namespace tenon::TENON_ABI::loader {
 
-// The definitions are written by loader/bazel/embed_page.sh, NAME_style of NAME.css and NAME_script of
+// Defined in a unit that the build writes from page/pages.cc.in: NAME_style is NAME.css, NAME_script is
 // NAME.js.
 extern const std::string_view operators_style, operators_script;
 extern const std::string_view page_style, page_script;

@@ -47,6 +47,23 @@ TEST_CASE("Scratch: a second round of the same calls gets the same memory, also 
   CHECK(second[0] == second[2]);
 }
 
+TEST_CASE("scratch_size: what the thread took at once fits, and a second round needs no more") {
+  std::thread([] {
+    CHECK(tenon::scratch_size() == 0);
+    const auto round = [] {
+      Scratch outer;
+      outer.take<char>(1000);
+      Scratch inner;
+      inner.take<char>(100'000);
+    };
+    round();
+    const std::size_t size = tenon::scratch_size();
+    CHECK(size >= 101'000);
+    round();
+    CHECK(tenon::scratch_size() == size);
+  }).join();
+}
+
 TEST_CASE("Scratch: each thread has a stack of its own") {
   Scratch mine;
   int* a = mine.take<int>(4);

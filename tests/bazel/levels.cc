@@ -1,4 +1,4 @@
-// levels: lists the levels of simd/arch.hpp, one a line: name, tag, the features that it adds.
+// levels: lists the levels of simd/arch.hpp, one a line: name, tag, all flags by which a compiler may use it.
 // levels present: the names of those that the processor has.
 // levels LEVEL PROGRAM…: says "level: LEVEL" and runs the test PROGRAM, with arguments, at it, or says
 // "skipped: ..." where the processor has it not; tally.sh looks for these lines.
@@ -11,12 +11,14 @@
 using namespace tenon;
 
 int main(int argc, char** argv) {
+  std::string flags;
   for (const simd::LevelInfo& l : simd::levels) {
     const std::string features(l.features);
+    for (const char c : features) flags += c == ' ' ? " -m" : std::string(1, c);
     if (argc == 2) {
       if (l.level <= simd::processor_level()) std::printf("%s ", std::string(l.name).c_str());
     } else if (argc < 3) {
-      std::printf("%s\n", str_cat(l.name, " ", l.tag, features).c_str());
+      std::printf("%s\n", str_cat(l.name, " ", l.tag, flags).c_str());
     } else if (l.name == argv[1]) {
       if (l.level > simd::processor_level()) {
         std::printf("skipped: level %s:%s wanted, the processor has %s\n", argv[1], features.c_str(),

@@ -92,7 +92,7 @@ def tenon_level_built_tests(folder, deps):
                 name = name + "_built_" + level,
                 testonly = True,
                 srcs = [source],
-                copts = LEVELS[level].copts,
+                copts = LEVELS[level].flags,
                 target_compatible_with = LEVELS[level].family,
                 deps = deps + [":support"],
             )

@@ -116,11 +116,25 @@ unset PKG_CONFIG_LIBDIR
 
 # The loader, configured: its units are Bazel's.
 quietly cmake -S "$tree" -B loader -DTENON_LOADER=ON
-quietly cmake --build loader --target tenon_units
 for folder in "$units"/operator_units "$units"/kernels_*_units; do
   diff -r "$folder" "loader/units/${folder##*/}" || fail "${folder##*/}: CMake's are not Bazel's"
 done
 [ "$(ls loader/units)" = "$(cd "$units" && ls -d operator_units kernels_*_units | sort)" ] || fail "other levels"
+
+# The loader of one level: everything is compiled for it, users are told, and nothing is sealed.
+quietly cmake -S "$tree" -B only -DTENON_LOADER=ON -DTENON_LEVEL=baseline -DCMAKE_EXPORT_COMPILE_COMMANDS=ON
+[ "$(ls only/units | xargs)" = "kernels_baseline_units operator_units" ] || fail "one level: $(ls only/units)"
+grep '"command"' only/compile_commands.json | grep -v ' -DTENON_ONLY_LEVEL=baseline ' | grep -v 'embed\.cc' &&
+  fail "one level: other units"
+grep -q ' -DTENON_ONLY_LEVEL=baseline ' only/tenon-loader.pc || fail "one level: $(cat only/tenon-loader.pc)"
+grep -rlE 'seal\.sh' only/build.ninja only/CMakeFiles 2> /dev/null && fail "one level: kernels are sealed"
+if [ "$(uname -m)" = x86_64 ]; then
+  quietly cmake -S "$tree" -B only -DTENON_LEVEL=avx2
+  grep '"command"' only/compile_commands.json | grep -v ' -mavx2 -mfma -mf16c ' | grep -v 'embed\.cc' &&
+    fail "avx2: units without its flags"
+fi
+cmake -S "$tree" -B none -DTENON_LOADER=ON -DTENON_LEVEL=none > log 2>&1 && fail "a level that does not exist"
+grep -q "TENON_LEVEL is 'none', which is none of: all, baseline" log || fail "no level: $(cat log)"
 
 # A pack of operators in a project of its own: the same units again.
 mkdir "$work/pack"
@@ -129,5 +143,4 @@ quietly project pack -DTENON_LOADER=ON -DTREE="$tree" << 'END'
 add_subdirectory("${TREE}" tenon)
 tenon_add_pack(example_pack example.pack include)
 END
-quietly cmake --build "$work/pack/build" --target example_pack_units
 diff -r "$pack/example_pack_units" "$work/pack/build/example_pack/example_pack_units" || fail "the pack's units are not Bazel's"

@@ -41,6 +41,7 @@ differs() {
   done
 }
 differs -DTENON_COMPILED
+differs -DTENON_COMPILED -DTENON_ONLY_LEVEL=baseline
 differs -I"$next"
 if [ "$(uname -m)" = x86_64 ]; then
   for flags in "-mavx2 -mfma -mf16c" "-march=x86-64-v4 -mavx512vnni"; do

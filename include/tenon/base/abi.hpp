@@ -16,8 +16,13 @@
 
 #ifdef TENON_COMPILED
 
-// The name states no instructions: callers, operators and the kernels of every level link together.
+// The name states no instructions: callers, operators and the kernels of every level link together. Where the
+// kernels of one level alone are built, it states that level, because other units would call others.
+#ifdef TENON_ONLY_LEVEL
+#define TENON_ABI_NAME TENON_ABI_JOIN(TENON_ABI_NAMED(_compiled_), TENON_ONLY_LEVEL, , , , , , , , , )
+#else
 #define TENON_ABI_NAME TENON_ABI_NAMED(_compiled)
+#endif
 
 #else
 

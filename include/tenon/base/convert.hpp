@@ -454,10 +454,10 @@ inline void convert_n(DType to, void* dst, DType from, const void* src, int64_t 
     throw Error(ErrorCode::invalid_type, "Cast", "undefined element type");
   }
   if (n <= 0) return;
-  if (from == DType::string) {
+  if (is_string(from)) {
     if (is_packed(to)) std::memset(dst, 0, static_cast<size_t>(packed_bytes(n, to)));
     visit_dtype(to, [&]<class To>() { elements.template operator()<To, std::string>(); });
-  } else if (to == DType::string) {
+  } else if (is_string(to)) {
     visit_dtype(from, [&]<class From>() {
       if constexpr (!std::is_same_v<From, std::string>) elements.template operator()<std::string, From>();
     });

@@ -103,6 +103,12 @@ template <class T>
 using compute_t = std::conditional_t<NarrowFloatElement<T>, float, T>;
 constexpr DType compute_dtype(DType d) { return is_float(d) && bits_of(d) < 32 ? DType::float32 : d; }
 
+#ifdef TENON_ELEMENT_TYPES  // the types of a header that `tenon compile` writes, which has no strings
+constexpr bool is_string(DType) { return false; }
+#else
+constexpr bool is_string(DType d) { return d == DType::string; }
+#endif
+
 template <class... Ts>
 struct TypeList {
   static constexpr int size = sizeof...(Ts);

@@ -55,6 +55,8 @@ class ScratchStack {
     if (void* p = heap_allocate(size, alignment)) blocks_[count_++] = {static_cast<std::byte*>(p), size};
   }
 
+  std::size_t size() const { return size_from(0); }
+
  private:
   static constexpr std::size_t alignment = 64;
   static constexpr int max_blocks = 32;  // each is at least as big as all before it together: never reached
@@ -104,6 +106,10 @@ TENON_PROCESS_WIDE inline ScratchStack& scratch_stack() {
 }
 
 }  // namespace detail
+
+/// The bytes that the calling thread's stack has from the heap. Whatever its Scratch took at once so far fits
+/// into them.
+inline std::size_t scratch_size() { return detail::scratch_stack().size(); }
 
 /// Working memory for the lifetime of this object, on the calling thread. Objects nest like the calls that
 /// create them, on one stack per thread, and only the innermost may take memory.

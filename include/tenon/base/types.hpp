@@ -19,10 +19,15 @@ struct type_of<DType::complex128> {
   using type = complex128;
 };
 
+/// The types of elements. Calls whose element type is known only at run time are compiled for each.
+#ifdef TENON_ELEMENT_TYPES  // by a header that `tenon compile` writes: those of its model, and no strings
+using all_types = TypeList<TENON_ELEMENT_TYPES>;
+#else
 using all_types =
     TypeList<float, uint8_t, int8_t, uint16_t, int16_t, int32_t, int64_t, std::string, bool, float16, double,
              uint32_t, uint64_t, complex64, complex128, bfloat16, float8e4m3fn, float8e4m3fnuz, float8e5m2,
              float8e5m2fnuz, uint4, int4, float4e2m1, float8e8m0, uint2, int2>;
+#endif
 
 /// Calls `f.template operator()<T>()` for the T among Ts whose DType is d. Returns false, without a call, if
 /// there is none.

@@ -1,7 +1,7 @@
 // Instruction-set levels. A kernel is a template on a level's tag; `dispatch` picks the tag. Header-only, the
 // compiler's flags choose. With TENON_COMPILED the kernels of all levels are linked in, each from a unit with
-// its own flags, and the processor (or the variable TENON_ARCH, by a level's name) chooses at run time. A
-// build for a single level (--//loader:level) has stubs for the others.
+// its own flags, and the processor (or the variable TENON_ARCH, by a level's name) chooses at run time. Where
+// the kernels of a single level are built, TENON_ONLY_LEVEL also names it, and code calls no others.
 #pragma once
 
 #include <cstdlib>
@@ -14,7 +14,7 @@
 // The levels of the processor family, each including everything of the previous one: the tag, the name, the
 // number of vector registers and their size in bytes, and the features that the level adds, by their names
 // for -m and in the processor, and the macro by which the compiler reports that it may use them.
-// loader/bazel/levels.bzl has the same rows.
+// loader/bazel/level_rows.bzl has the same rows.
 #if defined(__x86_64__)
 #define TENON_LEVELS(LEVEL, FEATURE)                                                                        \
   LEVEL(Baseline, baseline, 16, 16, )                                                                       \
@@ -98,20 +98,17 @@ inline Level processor_level() {
   return greatest;
 }
 
-#if defined(TENON_COMPILED)
-/// The only level whose kernels are linked in, if they were built for a single one (loader/bazel/absent.cc);
-/// otherwise this object does not exist, and all levels are present.
-[[gnu::weak]] extern const Level only_level;
-#endif
-
 /// The levels that this program can run at on this machine, least first; none if the processor does not
 /// support its only level.
 inline std::span<const LevelInfo> present_levels() {
 #if defined(TENON_COMPILED)
   const std::span here = std::span(levels).first(static_cast<std::size_t>(processor_level()) + 1);
-  if (&only_level == nullptr) return here;
-  const auto only = static_cast<std::size_t>(only_level);
+#if defined(TENON_ONLY_LEVEL)
+  constexpr auto only = static_cast<std::size_t>(Level::TENON_ONLY_LEVEL);
   return only < here.size() ? here.subspan(only, 1) : here.first(0);
+#else
+  return here;
+#endif
 #else
   return std::span(levels).subspan(static_cast<std::size_t>(detail::native), 1);
 #endif
@@ -169,6 +166,10 @@ decltype(auto) dispatch(F&& f) {
 #if defined(TENON_INSTANTIATE)  // in a kernel unit: its level, the only one that its flags can compile
   return f(TENON_INSTANTIATE{});
 #elif defined(TENON_COMPILED)
+#if defined(TENON_ONLY_LEVEL)
+  level();  // checks the processor
+  return f(detail::TagOf<Level::TENON_ONLY_LEVEL>::type{});
+#else
   switch (level()) {
 #define TENON_LEVEL(Tag, name, registers, bytes, features) \
   case Level::name: return f(Tag{});
@@ -176,6 +177,7 @@ decltype(auto) dispatch(F&& f) {
 #undef TENON_LEVEL
   }
   __builtin_unreachable();
+#endif
 #else
   return f(Native{});
 #endif

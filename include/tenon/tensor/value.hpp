@@ -51,7 +51,7 @@ class AnyTensor {
   [[nodiscard]] static AnyTensor uninitialized(DType dtype, const Extents& extents,
                                                Allocator& allocator = default_allocator()) {
     const int64_t count = element_count(extents);
-    if (dtype == DType::string) return {dtype, extents, Storage::make<std::string>(count, allocator)};
+    if (is_string(dtype)) return {dtype, extents, Storage::make<std::string>(count, allocator)};
     return {dtype, extents,
             Storage::allocate(static_cast<std::size_t>(packed_bytes(count, dtype)), allocator)};
   }
@@ -97,7 +97,7 @@ class AnyTensor {
   /// A tensor with a copy of the view's elements.
   static AnyTensor copy_of(AnyView v, Allocator& allocator = default_allocator()) {
     AnyTensor t = uninitialized(v.dtype(), Extents(v.extents()), allocator);
-    if (v.dtype() == DType::string) {
+    if (is_string(v.dtype())) {
       auto* const to = t.storage_.as<std::string>();
       for (int64_t i = 0; i < v.size(); ++i) to[i] = static_cast<const std::string*>(v.data())[i];
     } else if (!v.empty()) std::memcpy(t.storage_.as<void>(), v.data(), static_cast<std::size_t>(v.bytes()));

@@ -67,7 +67,7 @@ void with_packed_mover(DType d, void* to, const void* from, F&& f) {
 /// Calls f with the mover for elements of type d.
 template <class F>
 void with_mover(DType d, void* to, const void* from, F&& f) {
-  if (d == DType::string)
+  if (is_string(d))
     return f(ElementMover<std::string>{static_cast<std::string*>(to), static_cast<const std::string*>(from)});
   char* t = static_cast<char*>(to);
   const char* s = static_cast<const char*>(from);
@@ -134,7 +134,7 @@ inline void move(DType d, void* to, Strided to_at, const void* from, Strided fro
     const auto plan = detail::copy_plan(to_at.strides, from_at.strides, extents.data(), rank);
     detail::with_packed_mover(
         d, to, from, [&](auto mover) { detail::copy_packed(mover, to_at.offset, from_at.offset, plan); });
-  } else if (d == DType::string) {
+  } else if (is_string(d)) {
     copy_strided(static_cast<std::string*>(to) + to_at.offset, to_at.strides,
                  static_cast<const std::string*>(from) + from_at.offset, from_at.strides, extents.data(),
                  rank);
@@ -149,7 +149,7 @@ inline void move(DType d, void* to, Strided to_at, const void* from, Strided fro
 /// Copies n dense elements. Does nothing when both arrays are the same.
 inline void copy(DType d, void* to, const void* from, int64_t n) {
   if (n == 0 || to == from) return;
-  if (d == DType::string) {
+  if (is_string(d)) {
     auto* t = static_cast<std::string*>(to);
     auto* f = static_cast<const std::string*>(from);
     return parallel_for(n, detail::copy_bytes / int64_t{sizeof(std::string)},
@@ -251,7 +251,7 @@ inline void transpose(DType d, void* to, const void* from, std::span<const int64
   if (is_packed(d)) {
     const auto s = detail::transpose_strides(extents, permutation);
     move(d, to, {0, s.to}, from, {0, s.from}, {s.extents, extents.size()});
-  } else if (d == DType::string) {
+  } else if (is_string(d)) {
     transpose(static_cast<std::string*>(to), static_cast<const std::string*>(from), extents, permutation);
   } else {
     transpose(to, from, extents, permutation, static_cast<std::size_t>(bits_of(d) / 8));

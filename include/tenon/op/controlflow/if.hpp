@@ -69,3 +69,5 @@ struct If {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::If)

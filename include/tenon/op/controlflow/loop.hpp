@@ -113,3 +113,5 @@ struct Loop {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Loop)

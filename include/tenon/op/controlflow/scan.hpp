@@ -312,3 +312,5 @@ struct Scan_8 {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Scan, tenon::op::Scan_8)

@@ -440,14 +440,14 @@ class Registry {
   std::map<const OperatorClass*, OperatorSource> sources_;
 };
 
-/// Adds T if it is an operator. The generated registration units call this for every struct of an operator's
-/// header.
-template <class T>
+/// Adds an operator, if its form is complete.
+template <class Op>
 void register_operator(Registry& registry, OperatorSource source = {}) {
-  if constexpr (op::Operator<T>) {
-    constexpr op::Message missing = op::detail::missing_form<T>();
-    if constexpr (missing.empty()) registry.add<T>(source);
-    else op::report<op::titled<T>(missing)>();
+  static_assert(op::Operator<Op>, "an operator is a struct with a `static constexpr Spec spec`");
+  if constexpr (op::Operator<Op>) {
+    constexpr op::Message missing = op::detail::missing_form<Op>();
+    if constexpr (missing.empty()) registry.add<Op>(source);
+    else op::report<op::titled<Op>(missing)>();
   }
 }
 

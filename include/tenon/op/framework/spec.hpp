@@ -6,6 +6,11 @@
 
 #include "tenon/tensor/type.hpp"
 
+/// The last line of an operator's header lists its operators by their whole names, outside of all namespaces:
+/// TENON_OPERATORS(tenon::op::Add, tenon::op::Add_1). Only units that register operators read the list
+/// (registration.hpp).
+#define TENON_OPERATORS(...)
+
 namespace tenon::TENON_ABI::op {
 
 /// The first or the last version for which a row of a specification holds.

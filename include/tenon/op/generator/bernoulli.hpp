@@ -41,3 +41,5 @@ struct Bernoulli {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Bernoulli)

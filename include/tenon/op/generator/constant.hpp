@@ -109,3 +109,5 @@ struct Constant {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Constant)

@@ -45,3 +45,5 @@ struct ConstantFill {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::ConstantFill)

@@ -58,3 +58,5 @@ struct ConstantOfShape {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::ConstantOfShape)

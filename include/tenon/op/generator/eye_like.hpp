@@ -46,3 +46,5 @@ struct EyeLike {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::EyeLike)

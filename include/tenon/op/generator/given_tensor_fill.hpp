@@ -47,3 +47,5 @@ struct GivenTensorFill {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::GivenTensorFill)

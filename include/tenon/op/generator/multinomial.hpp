@@ -46,3 +46,5 @@ struct Multinomial {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Multinomial)

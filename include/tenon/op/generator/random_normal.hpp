@@ -29,3 +29,5 @@ struct RandomNormal {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::RandomNormal)

@@ -28,3 +28,5 @@ struct RandomNormalLike {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::RandomNormalLike)

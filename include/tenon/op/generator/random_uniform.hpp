@@ -29,3 +29,5 @@ struct RandomUniform {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::RandomUniform)

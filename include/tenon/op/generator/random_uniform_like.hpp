@@ -28,3 +28,5 @@ struct RandomUniformLike {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::RandomUniformLike)

@@ -88,3 +88,5 @@ struct Range {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Range)

@@ -53,3 +53,5 @@ struct Crop {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Crop)

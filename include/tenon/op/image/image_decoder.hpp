@@ -56,3 +56,5 @@ struct ImageDecoder {
 
 }  // namespace op
 }  // namespace tenon::TENON_ABI
+
+TENON_OPERATORS(tenon::op::ImageDecoder)

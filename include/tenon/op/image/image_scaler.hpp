@@ -44,3 +44,5 @@ struct ImageScaler {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::ImageScaler)

@@ -11,3 +11,5 @@ using And = Logical<"And", kernels::LogicOp::logical_and>;
 using And_1 = BeforeBroadcasting<And, 1>;
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::And, tenon::op::And_1)

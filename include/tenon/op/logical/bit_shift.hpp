@@ -31,3 +31,5 @@ struct BitShift {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::BitShift)

@@ -9,3 +9,5 @@ namespace tenon::TENON_ABI::op {
 using BitwiseAnd = Bitwise<"BitwiseAnd", kernels::BinaryOp::bitwise_and>;
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::BitwiseAnd)

@@ -25,3 +25,5 @@ struct BitwiseNot {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::BitwiseNot)

@@ -9,3 +9,5 @@ namespace tenon::TENON_ABI::op {
 using BitwiseOr = Bitwise<"BitwiseOr", kernels::BinaryOp::bitwise_or>;
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::BitwiseOr)

@@ -9,3 +9,5 @@ namespace tenon::TENON_ABI::op {
 using BitwiseXor = Bitwise<"BitwiseXor", kernels::BinaryOp::bitwise_xor>;
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::BitwiseXor)

@@ -12,3 +12,5 @@ using Equal = Comparison<"Equal", kernels::CompareOp::equal>;
 using Equal_1 = BeforeBroadcasting<Equal, 1>;
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Equal, tenon::op::Equal_1)

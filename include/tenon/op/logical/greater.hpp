@@ -12,3 +12,5 @@ using Greater = Comparison<"Greater", kernels::CompareOp::greater>;
 using Greater_1 = BeforeBroadcasting<Greater, 1>;
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Greater, tenon::op::Greater_1)

@@ -9,3 +9,5 @@ namespace tenon::TENON_ABI::op {
 using GreaterOrEqual = Comparison<"GreaterOrEqual", kernels::CompareOp::greater_equal>;
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::GreaterOrEqual)

@@ -12,3 +12,5 @@ using Less = Comparison<"Less", kernels::CompareOp::less>;
 using Less_1 = BeforeBroadcasting<Less, 1>;
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Less, tenon::op::Less_1)

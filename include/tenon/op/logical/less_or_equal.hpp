@@ -9,3 +9,5 @@ namespace tenon::TENON_ABI::op {
 using LessOrEqual = Comparison<"LessOrEqual", kernels::CompareOp::less_equal>;
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::LessOrEqual)

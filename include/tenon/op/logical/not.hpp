@@ -27,3 +27,5 @@ struct Not {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Not)

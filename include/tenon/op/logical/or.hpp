@@ -11,3 +11,5 @@ using Or = Logical<"Or", kernels::LogicOp::logical_or>;
 using Or_1 = BeforeBroadcasting<Or, 1>;
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Or, tenon::op::Or_1)

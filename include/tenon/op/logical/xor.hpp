@@ -12,3 +12,5 @@ using Xor = Logical<"Xor", kernels::LogicOp::logical_xor>;
 using Xor_1 = BeforeBroadcasting<Xor, 1>;
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Xor, tenon::op::Xor_1)

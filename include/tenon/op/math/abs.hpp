@@ -27,3 +27,5 @@ struct Abs {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Abs)

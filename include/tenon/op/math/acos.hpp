@@ -9,3 +9,5 @@ namespace tenon::TENON_ABI::op {
 using Acos = RealFunction<"Acos", kernels::UnaryOp::acos, "input", "output", 7, 22>;
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Acos)

@@ -9,3 +9,5 @@ namespace tenon::TENON_ABI::op {
 using Acosh = RealFunction<"Acosh", kernels::UnaryOp::acosh, "input", "output", 9, 22>;
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Acosh)

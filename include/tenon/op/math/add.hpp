@@ -11,3 +11,5 @@ using Add = Arithmetic<"Add", kernels::BinaryOp::add>;
 using Add_1 = BeforeBroadcasting<Add, 1, 6>;
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Add, tenon::op::Add_1)

@@ -29,3 +29,5 @@ struct Affine {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Affine)

@@ -9,3 +9,5 @@ namespace tenon::TENON_ABI::op {
 using Asin = RealFunction<"Asin", kernels::UnaryOp::asin, "input", "output", 7, 22>;
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Asin)

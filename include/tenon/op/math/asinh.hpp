@@ -9,3 +9,5 @@ namespace tenon::TENON_ABI::op {
 using Asinh = RealFunction<"Asinh", kernels::UnaryOp::asinh, "input", "output", 9, 22>;
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Asinh)

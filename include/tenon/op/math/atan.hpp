@@ -9,3 +9,5 @@ namespace tenon::TENON_ABI::op {
 using Atan = RealFunction<"Atan", kernels::UnaryOp::atan, "input", "output", 7, 22>;
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Atan)

@@ -9,3 +9,5 @@ namespace tenon::TENON_ABI::op {
 using Atanh = RealFunction<"Atanh", kernels::UnaryOp::atanh, "input", "output", 9, 22>;
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Atanh)

@@ -10,3 +10,5 @@ namespace tenon::TENON_ABI::op {
 using BlackmanWindow = CosineWindow<"BlackmanWindow", 0.42, 0.5, 0.08>;
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::BlackmanWindow)

@@ -9,3 +9,5 @@ namespace tenon::TENON_ABI::op {
 using Ceil = RealFunction<"Ceil", kernels::UnaryOp::ceil, "X", "Y", 1, 6, 13>;
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Ceil)

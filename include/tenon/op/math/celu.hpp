@@ -26,3 +26,5 @@ struct Celu {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Celu)

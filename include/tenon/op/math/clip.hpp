@@ -45,3 +45,5 @@ struct Clip {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Clip)

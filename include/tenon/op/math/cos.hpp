@@ -9,3 +9,5 @@ namespace tenon::TENON_ABI::op {
 using Cos = RealFunction<"Cos", kernels::UnaryOp::cos, "input", "output", 7, 22>;
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Cos)

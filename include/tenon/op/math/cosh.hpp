@@ -9,3 +9,5 @@ namespace tenon::TENON_ABI::op {
 using Cosh = RealFunction<"Cosh", kernels::UnaryOp::cosh, "input", "output", 9, 22>;
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Cosh)

@@ -11,3 +11,5 @@ namespace tenon::TENON_ABI::op {
 using CumProd = Cumulation<"CumProd", kernels::CumulateOp::product, 26>;
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::CumProd)

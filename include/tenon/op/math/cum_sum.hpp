@@ -11,3 +11,5 @@ namespace tenon::TENON_ABI::op {
 using CumSum = Cumulation<"CumSum", kernels::CumulateOp::sum, 11, 14>;
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::CumSum)

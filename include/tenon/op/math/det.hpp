@@ -43,3 +43,5 @@ struct Det {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Det)

@@ -88,3 +88,5 @@ struct DFT {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::DFT)

@@ -12,3 +12,5 @@ using Div = Arithmetic<"Div", kernels::BinaryOp::div>;
 using Div_1 = BeforeBroadcasting<Div, 1, 6>;
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Div, tenon::op::Div_1)

@@ -252,3 +252,5 @@ struct Einsum {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Einsum)

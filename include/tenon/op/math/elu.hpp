@@ -9,3 +9,5 @@ namespace tenon::TENON_ABI::op {
 using Elu = AlphaFunction<"Elu", kernels::UnaryOp::elu, 1.0f, 1, 6, 22>;
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Elu)

@@ -28,3 +28,5 @@ struct Erf {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Erf)

@@ -40,3 +40,5 @@ struct Expand {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Expand)

@@ -9,3 +9,5 @@ namespace tenon::TENON_ABI::op {
 using Floor = RealFunction<"Floor", kernels::UnaryOp::floor, "X", "Y", 1, 6, 13>;
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Floor)

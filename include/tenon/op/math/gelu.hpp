@@ -32,3 +32,5 @@ struct Gelu {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Gelu)

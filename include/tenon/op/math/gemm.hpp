@@ -158,3 +158,5 @@ struct Gemm_1 {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Gemm, tenon::op::Gemm_1)

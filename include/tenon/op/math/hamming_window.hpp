@@ -9,3 +9,5 @@ namespace tenon::TENON_ABI::op {
 using HammingWindow = CosineWindow<"HammingWindow", 25.0 / 46, 1 - 25.0 / 46, 0.0>;
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::HammingWindow)

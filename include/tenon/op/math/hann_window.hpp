@@ -9,3 +9,5 @@ namespace tenon::TENON_ABI::op {
 using HannWindow = CosineWindow<"HannWindow", 0.5, 0.5, 0.0>;
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::HannWindow)

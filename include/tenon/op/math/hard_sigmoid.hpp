@@ -28,3 +28,5 @@ struct HardSigmoid {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::HardSigmoid)

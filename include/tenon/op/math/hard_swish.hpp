@@ -9,3 +9,5 @@ namespace tenon::TENON_ABI::op {
 using HardSwish = RealFunction<"HardSwish", kernels::UnaryOp::hard_swish, "X", "Y", 14, 22>;
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::HardSwish)

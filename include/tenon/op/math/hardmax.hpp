@@ -36,3 +36,5 @@ using Hardmax = AlongAxis<"Hardmax", hardmax_detail::Lines>;
 using Hardmax_1 = FromAxisOn<Hardmax>;
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Hardmax, tenon::op::Hardmax_1)

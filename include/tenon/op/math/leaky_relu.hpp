@@ -9,3 +9,5 @@ namespace tenon::TENON_ABI::op {
 using LeakyRelu = AlphaFunction<"LeakyRelu", kernels::UnaryOp::leaky_relu, 0.01f, 1, 6, 16>;
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::LeakyRelu)

@@ -13,3 +13,5 @@ using LogSoftmax = AlongAxis<"LogSoftmax", softmax_detail::Lines<true>>;
 using LogSoftmax_1 = FromAxisOn<LogSoftmax>;
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::LogSoftmax, tenon::op::LogSoftmax_1)

@@ -42,3 +42,5 @@ struct MatMul {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::MatMul)

@@ -82,3 +82,5 @@ struct MatMulInteger {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::MatMulInteger)

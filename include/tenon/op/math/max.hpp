@@ -10,3 +10,5 @@ namespace tenon::TENON_ABI::op {
 using Max = VariadicFold<"Max", "max", kernels::FoldOp::max>;
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Max)

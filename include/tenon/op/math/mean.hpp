@@ -10,3 +10,5 @@ namespace tenon::TENON_ABI::op {
 using Mean = VariadicFold<"Mean", "mean", kernels::FoldOp::mean>;
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Mean)

@@ -82,3 +82,5 @@ struct MelWeightMatrix {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::MelWeightMatrix)

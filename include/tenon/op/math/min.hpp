@@ -10,3 +10,5 @@ namespace tenon::TENON_ABI::op {
 using Min = VariadicFold<"Min", "min", kernels::FoldOp::min>;
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Min)

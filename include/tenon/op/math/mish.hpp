@@ -9,3 +9,5 @@ namespace tenon::TENON_ABI::op {
 using Mish = RealFunction<"Mish", kernels::UnaryOp::mish, "X", "Y", 18, 22>;
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Mish)

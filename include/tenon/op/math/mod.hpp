@@ -36,3 +36,5 @@ struct Mod {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Mod)

@@ -11,3 +11,5 @@ using Mul = Arithmetic<"Mul", kernels::BinaryOp::mul>;
 using Mul_1 = BeforeBroadcasting<Mul, 1, 6>;
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Mul, tenon::op::Mul_1)

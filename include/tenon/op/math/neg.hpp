@@ -29,3 +29,5 @@ struct Neg {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Neg)

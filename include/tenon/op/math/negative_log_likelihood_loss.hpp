@@ -35,3 +35,5 @@ struct NegativeLogLikelihoodLoss {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::NegativeLogLikelihoodLoss)

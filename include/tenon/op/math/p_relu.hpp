@@ -87,3 +87,5 @@ struct PRelu_1 {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::PRelu, tenon::op::PRelu_1)

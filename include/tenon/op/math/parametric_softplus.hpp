@@ -11,3 +11,5 @@ namespace tenon::TENON_ABI::op {
 using ParametricSoftplus = ScaledFunction<"ParametricSoftplus", kernels::UnaryOp::softplus, "X", "Y">;
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::ParametricSoftplus)

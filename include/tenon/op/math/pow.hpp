@@ -69,3 +69,5 @@ struct Pow {
 using Pow_1 = BeforeBroadcasting<Pow, 1>;
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Pow, tenon::op::Pow_1)

@@ -156,3 +156,5 @@ struct QLinearMatMul {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::QLinearMatMul)

@@ -27,3 +27,5 @@ struct Relu {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Relu)

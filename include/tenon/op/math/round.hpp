@@ -9,3 +9,5 @@ namespace tenon::TENON_ABI::op {
 using Round = RealFunction<"Round", kernels::UnaryOp::round, "X", "Y", 11, 22>;
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Round)

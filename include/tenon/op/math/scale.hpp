@@ -28,3 +28,5 @@ struct Scale {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Scale)

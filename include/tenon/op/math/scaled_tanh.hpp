@@ -10,3 +10,5 @@ namespace tenon::TENON_ABI::op {
 using ScaledTanh = ScaledFunction<"ScaledTanh", kernels::UnaryOp::tanh, "input", "output">;
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::ScaledTanh)

@@ -29,3 +29,5 @@ struct Selu {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Selu)

@@ -9,3 +9,5 @@ namespace tenon::TENON_ABI::op {
 using Sigmoid = RealFunction<"Sigmoid", kernels::UnaryOp::sigmoid, "X", "Y", 1, 6, 13>;
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Sigmoid)

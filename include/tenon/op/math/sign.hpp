@@ -25,3 +25,5 @@ struct Sign {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Sign)

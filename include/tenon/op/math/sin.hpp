@@ -9,3 +9,5 @@ namespace tenon::TENON_ABI::op {
 using Sin = RealFunction<"Sin", kernels::UnaryOp::sin, "input", "output", 7, 22>;
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Sin)

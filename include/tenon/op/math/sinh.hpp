@@ -9,3 +9,5 @@ namespace tenon::TENON_ABI::op {
 using Sinh = RealFunction<"Sinh", kernels::UnaryOp::sinh, "input", "output", 9, 22>;
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Sinh)

@@ -27,3 +27,5 @@ using Softmax = AlongAxis<"Softmax", softmax_detail::Lines<false>>;
 using Softmax_1 = FromAxisOn<Softmax>;
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Softmax, tenon::op::Softmax_1)

@@ -49,3 +49,5 @@ struct SoftmaxCrossEntropyLoss {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::SoftmaxCrossEntropyLoss)

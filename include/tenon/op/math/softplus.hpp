@@ -9,3 +9,5 @@ namespace tenon::TENON_ABI::op {
 using Softplus = RealFunction<"Softplus", kernels::UnaryOp::softplus, "X", "Y", 1, 22>;
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Softplus)

@@ -9,3 +9,5 @@ namespace tenon::TENON_ABI::op {
 using Softsign = RealFunction<"Softsign", kernels::UnaryOp::softsign, "input", "output", 1, 22>;
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Softsign)

@@ -69,3 +69,5 @@ struct STFT {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::STFT)

@@ -11,3 +11,5 @@ using Sub = Arithmetic<"Sub", kernels::BinaryOp::sub>;
 using Sub_1 = BeforeBroadcasting<Sub, 1, 6>;
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Sub, tenon::op::Sub_1)

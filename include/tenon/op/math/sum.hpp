@@ -10,3 +10,5 @@ namespace tenon::TENON_ABI::op {
 using Sum = VariadicFold<"Sum", "sum", kernels::FoldOp::sum>;
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Sum)

@@ -41,3 +41,5 @@ struct SwiGLU {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::SwiGLU)

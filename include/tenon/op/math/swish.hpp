@@ -9,3 +9,5 @@ namespace tenon::TENON_ABI::op {
 using Swish = AlphaFunction<"Swish", kernels::UnaryOp::swish, 1.0f, 24>;
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Swish)

@@ -9,3 +9,5 @@ namespace tenon::TENON_ABI::op {
 using Tan = RealFunction<"Tan", kernels::UnaryOp::tan, "input", "output", 7, 22>;
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Tan)

@@ -9,3 +9,5 @@ namespace tenon::TENON_ABI::op {
 using Tanh = RealFunction<"Tanh", kernels::UnaryOp::tanh, "input", "output", 1, 6, 13>;
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Tanh)

@@ -10,3 +10,5 @@ namespace tenon::TENON_ABI::op {
 using ThresholdedRelu = AlphaFunction<"ThresholdedRelu", kernels::UnaryOp::thresholded_relu, 1.0f, 1, 10, 22>;
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::ThresholdedRelu)

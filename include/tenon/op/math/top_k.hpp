@@ -54,3 +54,5 @@ struct TopK {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::TopK)

@@ -188,3 +188,5 @@ struct Attention {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Attention)

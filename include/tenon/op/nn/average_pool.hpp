@@ -53,3 +53,5 @@ struct AveragePool {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::AveragePool)

@@ -182,3 +182,5 @@ struct BatchNormalization_1 {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::BatchNormalization, tenon::op::BatchNormalization_1)

@@ -120,3 +120,5 @@ struct CausalConvWithState {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::CausalConvWithState)

@@ -99,3 +99,5 @@ struct Col2Im {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Col2Im)

@@ -51,3 +51,5 @@ struct Conv {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Conv)

@@ -46,3 +46,5 @@ struct ConvInteger {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::ConvInteger)

@@ -140,3 +140,5 @@ struct ConvTranspose {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::ConvTranspose)

@@ -86,3 +86,5 @@ struct DeformConv {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::DeformConv)

@@ -130,3 +130,5 @@ struct Dropout_1 {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Dropout, tenon::op::Dropout_1)

@@ -39,3 +39,5 @@ struct Flatten {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Flatten)

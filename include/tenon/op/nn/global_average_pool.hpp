@@ -9,3 +9,5 @@ namespace tenon::TENON_ABI::op {
 using GlobalAveragePool = GlobalPool<"GlobalAveragePool", kernels::ReduceOp::mean>;
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::GlobalAveragePool)

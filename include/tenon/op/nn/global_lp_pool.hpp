@@ -69,3 +69,5 @@ struct GlobalLpPool_1 {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::GlobalLpPool, tenon::op::GlobalLpPool_1)

@@ -10,3 +10,5 @@ namespace tenon::TENON_ABI::op {
 using GlobalMaxPool = GlobalPool<"GlobalMaxPool", kernels::ReduceOp::max>;
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::GlobalMaxPool)

@@ -86,3 +86,5 @@ struct GroupNormalization_18 {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::GroupNormalization, tenon::op::GroupNormalization_18)

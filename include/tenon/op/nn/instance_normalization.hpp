@@ -32,3 +32,5 @@ struct InstanceNormalization {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::InstanceNormalization)

@@ -86,3 +86,5 @@ struct LayerNormalization {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::LayerNormalization)

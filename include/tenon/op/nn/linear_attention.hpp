@@ -135,3 +135,5 @@ struct LinearAttention {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::LinearAttention)

@@ -51,3 +51,5 @@ struct LpNormalization {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::LpNormalization)

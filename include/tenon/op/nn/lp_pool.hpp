@@ -90,3 +90,5 @@ struct LpPool_1 {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::LpPool, tenon::op::LpPool_1)

@@ -36,3 +36,5 @@ struct LRN {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::LRN)

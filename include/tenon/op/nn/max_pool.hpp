@@ -63,3 +63,5 @@ struct MaxPool {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::MaxPool)

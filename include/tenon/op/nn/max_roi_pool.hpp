@@ -75,3 +75,5 @@ struct MaxRoiPool {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::MaxRoiPool)

@@ -134,3 +134,5 @@ struct MaxUnpool {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::MaxUnpool)

@@ -95,3 +95,5 @@ struct MeanVarianceNormalization_1 {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::MeanVarianceNormalization, tenon::op::MeanVarianceNormalization_1)

@@ -76,3 +76,5 @@ struct QLinearConv {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::QLinearConv)

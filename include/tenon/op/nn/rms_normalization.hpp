@@ -67,3 +67,5 @@ struct RMSNormalization {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::RMSNormalization)

@@ -112,3 +112,5 @@ struct RotaryEmbedding {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::RotaryEmbedding)

@@ -55,3 +55,5 @@ struct Shrink {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Shrink)

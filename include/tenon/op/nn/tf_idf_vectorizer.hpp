@@ -201,3 +201,5 @@ struct TfIdfVectorizer {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::TfIdfVectorizer)

@@ -91,3 +91,5 @@ struct NonMaxSuppression {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::NonMaxSuppression)

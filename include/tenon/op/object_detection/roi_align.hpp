@@ -117,3 +117,5 @@ struct RoiAlign {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::RoiAlign)

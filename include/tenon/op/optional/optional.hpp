@@ -36,3 +36,5 @@ struct Optional {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Optional)

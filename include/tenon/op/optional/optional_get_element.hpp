@@ -32,3 +32,5 @@ struct OptionalGetElement {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::OptionalGetElement)

@@ -27,3 +27,5 @@ struct OptionalHasElement {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::OptionalHasElement)

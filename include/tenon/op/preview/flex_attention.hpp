@@ -155,3 +155,5 @@ struct FlexAttention {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::FlexAttention)

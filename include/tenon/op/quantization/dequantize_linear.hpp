@@ -53,3 +53,5 @@ struct DequantizeLinear {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::DequantizeLinear)

@@ -37,3 +37,5 @@ struct DynamicQuantizeLinear {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::DynamicQuantizeLinear)

@@ -71,3 +71,5 @@ struct QuantizeLinear {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::QuantizeLinear)

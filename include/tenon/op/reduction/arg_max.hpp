@@ -10,3 +10,5 @@ namespace tenon::TENON_ABI::op {
 using ArgMax = ArgReduction<"ArgMax", true>;
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::ArgMax)

@@ -10,3 +10,5 @@ namespace tenon::TENON_ABI::op {
 using ArgMin = ArgReduction<"ArgMin", false>;
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::ArgMin)

@@ -10,3 +10,5 @@ namespace tenon::TENON_ABI::op {
 using ReduceL1 = Reduction<"ReduceL1", kernels::ReduceOp::l1>;
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::ReduceL1)

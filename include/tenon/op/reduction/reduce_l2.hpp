@@ -10,3 +10,5 @@ namespace tenon::TENON_ABI::op {
 using ReduceL2 = Reduction<"ReduceL2", kernels::ReduceOp::l2>;
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::ReduceL2)

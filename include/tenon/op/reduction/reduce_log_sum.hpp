@@ -11,3 +11,5 @@ namespace tenon::TENON_ABI::op {
 using ReduceLogSum = Reduction<"ReduceLogSum", kernels::ReduceOp::log_sum>;
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::ReduceLogSum)

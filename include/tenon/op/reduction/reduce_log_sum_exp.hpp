@@ -12,3 +12,5 @@ namespace tenon::TENON_ABI::op {
 using ReduceLogSumExp = Reduction<"ReduceLogSumExp", kernels::ReduceOp::log_sum_exp>;
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::ReduceLogSumExp)

@@ -11,3 +11,5 @@ namespace tenon::TENON_ABI::op {
 using ReduceMax = Reduction<"ReduceMax", kernels::ReduceOp::max>;
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::ReduceMax)

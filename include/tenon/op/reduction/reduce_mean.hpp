@@ -11,3 +11,5 @@ namespace tenon::TENON_ABI::op {
 using ReduceMean = Reduction<"ReduceMean", kernels::ReduceOp::mean>;
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::ReduceMean)

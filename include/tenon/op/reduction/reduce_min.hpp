@@ -11,3 +11,5 @@ namespace tenon::TENON_ABI::op {
 using ReduceMin = Reduction<"ReduceMin", kernels::ReduceOp::min>;
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::ReduceMin)

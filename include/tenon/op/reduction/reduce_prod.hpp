@@ -10,3 +10,5 @@ namespace tenon::TENON_ABI::op {
 using ReduceProd = Reduction<"ReduceProd", kernels::ReduceOp::prod>;
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::ReduceProd)

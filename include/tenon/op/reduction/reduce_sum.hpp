@@ -10,3 +10,5 @@ namespace tenon::TENON_ABI::op {
 using ReduceSum = Reduction<"ReduceSum", kernels::ReduceOp::sum>;
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::ReduceSum)

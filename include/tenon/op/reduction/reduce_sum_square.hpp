@@ -10,3 +10,5 @@ namespace tenon::TENON_ABI::op {
 using ReduceSumSquare = Reduction<"ReduceSumSquare", kernels::ReduceOp::sum_square>;
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::ReduceSumSquare)

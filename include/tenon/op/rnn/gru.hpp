@@ -69,3 +69,5 @@ struct GRU {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::GRU)

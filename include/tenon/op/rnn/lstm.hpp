@@ -89,3 +89,5 @@ struct LSTM {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::LSTM)

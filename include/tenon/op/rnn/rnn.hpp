@@ -54,3 +54,5 @@ struct RNN {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::RNN)

@@ -63,3 +63,5 @@ struct ConcatFromSequence {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::ConcatFromSequence)

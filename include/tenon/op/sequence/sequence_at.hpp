@@ -27,3 +27,5 @@ struct SequenceAt {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::SequenceAt)

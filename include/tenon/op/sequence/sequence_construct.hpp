@@ -31,3 +31,5 @@ struct SequenceConstruct {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::SequenceConstruct)

@@ -27,3 +27,5 @@ struct SequenceEmpty {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::SequenceEmpty)

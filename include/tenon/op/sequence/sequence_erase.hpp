@@ -34,3 +34,5 @@ struct SequenceErase {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::SequenceErase)

@@ -38,3 +38,5 @@ struct SequenceInsert {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::SequenceInsert)

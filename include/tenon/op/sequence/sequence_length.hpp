@@ -21,3 +21,5 @@ struct SequenceLength {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::SequenceLength)

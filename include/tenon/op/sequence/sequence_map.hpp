@@ -96,3 +96,5 @@ struct SequenceMap {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::SequenceMap)

@@ -94,3 +94,5 @@ struct SplitToSequence {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::SplitToSequence)

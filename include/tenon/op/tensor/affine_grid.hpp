@@ -78,3 +78,5 @@ struct AffineGrid {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::AffineGrid)

@@ -52,3 +52,5 @@ struct BitCast {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::BitCast)

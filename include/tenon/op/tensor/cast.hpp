@@ -49,3 +49,5 @@ struct Cast {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Cast)

@@ -31,3 +31,5 @@ struct CastLike {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::CastLike)

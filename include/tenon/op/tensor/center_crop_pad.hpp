@@ -61,3 +61,5 @@ struct CenterCropPad {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::CenterCropPad)

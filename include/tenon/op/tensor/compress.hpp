@@ -65,3 +65,5 @@ struct Compress {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Compress)

@@ -90,3 +90,5 @@ struct Concat {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Concat)

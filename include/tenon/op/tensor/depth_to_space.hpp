@@ -47,3 +47,5 @@ struct DepthToSpace {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::DepthToSpace)

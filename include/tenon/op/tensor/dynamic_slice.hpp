@@ -26,3 +26,5 @@ struct DynamicSlice {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::DynamicSlice)

@@ -53,3 +53,5 @@ struct Gather {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Gather)

@@ -46,3 +46,5 @@ struct GatherElements {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::GatherElements)

@@ -63,3 +63,5 @@ struct GatherND {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::GatherND)

@@ -72,3 +72,5 @@ struct GridSample {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::GridSample)

@@ -44,3 +44,5 @@ struct Identity {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Identity)

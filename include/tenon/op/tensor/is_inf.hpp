@@ -37,3 +37,5 @@ struct IsInf {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::IsInf)

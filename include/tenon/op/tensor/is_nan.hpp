@@ -33,3 +33,5 @@ struct IsNaN {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::IsNaN)

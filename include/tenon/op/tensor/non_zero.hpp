@@ -44,3 +44,5 @@ struct NonZero {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::NonZero)

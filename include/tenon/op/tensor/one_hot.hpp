@@ -74,3 +74,5 @@ struct OneHot {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::OneHot)

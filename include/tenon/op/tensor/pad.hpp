@@ -121,3 +121,5 @@ struct Pad {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Pad)

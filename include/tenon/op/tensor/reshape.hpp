@@ -77,3 +77,5 @@ struct Reshape {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Reshape)

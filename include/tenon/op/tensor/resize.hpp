@@ -226,3 +226,5 @@ struct Resize_10 {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Resize, tenon::op::Resize_10)

@@ -44,3 +44,5 @@ struct ReverseSequence {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::ReverseSequence)

@@ -29,3 +29,5 @@ struct Scatter {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Scatter)

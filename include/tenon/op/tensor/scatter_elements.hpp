@@ -33,3 +33,5 @@ struct ScatterElements {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::ScatterElements)

@@ -63,3 +63,5 @@ struct ScatterND {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::ScatterND)

@@ -41,3 +41,5 @@ struct Shape {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Shape)

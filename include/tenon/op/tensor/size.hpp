@@ -23,3 +23,5 @@ struct Size {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Size)

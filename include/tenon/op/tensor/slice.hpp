@@ -125,3 +125,5 @@ struct Slice {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Slice)

@@ -40,3 +40,5 @@ struct SpaceToDepth {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::SpaceToDepth)

@@ -142,3 +142,5 @@ struct Split_1 {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Split, tenon::op::Split_1)

@@ -46,3 +46,5 @@ struct Squeeze {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Squeeze)

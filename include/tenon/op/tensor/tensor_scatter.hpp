@@ -70,3 +70,5 @@ struct TensorScatter {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::TensorScatter)

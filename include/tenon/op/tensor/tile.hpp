@@ -89,3 +89,5 @@ struct Tile_1 {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Tile, tenon::op::Tile_1)

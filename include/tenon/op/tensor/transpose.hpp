@@ -49,3 +49,5 @@ struct Transpose {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Transpose)

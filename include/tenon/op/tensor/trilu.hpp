@@ -32,3 +32,5 @@ struct Trilu {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Trilu)

@@ -68,3 +68,5 @@ struct Unique {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Unique)

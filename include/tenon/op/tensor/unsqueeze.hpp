@@ -37,3 +37,5 @@ struct Unsqueeze {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Unsqueeze)

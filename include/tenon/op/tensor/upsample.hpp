@@ -92,3 +92,5 @@ struct Upsample_1 {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Upsample, tenon::op::Upsample_7, tenon::op::Upsample_1)

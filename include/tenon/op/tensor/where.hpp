@@ -42,3 +42,5 @@ struct Where {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Where)

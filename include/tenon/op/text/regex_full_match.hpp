@@ -36,3 +36,5 @@ struct RegexFullMatch {
 
 }  // namespace op
 }  // namespace tenon::TENON_ABI
+
+TENON_OPERATORS(tenon::op::RegexFullMatch)

@@ -35,3 +35,5 @@ struct StringConcat {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::StringConcat)

@@ -155,3 +155,5 @@ struct StringNormalizer {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::StringNormalizer)

@@ -101,3 +101,5 @@ struct StringSplit {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::StringSplit)

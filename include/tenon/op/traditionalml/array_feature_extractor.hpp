@@ -36,3 +36,5 @@ struct ArrayFeatureExtractor {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::ArrayFeatureExtractor)

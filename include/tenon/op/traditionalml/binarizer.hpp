@@ -47,3 +47,5 @@ struct Binarizer {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Binarizer)

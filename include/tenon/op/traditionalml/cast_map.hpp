@@ -88,3 +88,5 @@ struct CastMap {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::CastMap)

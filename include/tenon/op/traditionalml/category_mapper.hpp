@@ -52,3 +52,5 @@ struct CategoryMapper {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::CategoryMapper)

@@ -69,3 +69,5 @@ struct DictVectorizer {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::DictVectorizer)

@@ -60,3 +60,5 @@ struct FeatureVectorizer {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::FeatureVectorizer)

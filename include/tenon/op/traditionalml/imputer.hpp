@@ -72,3 +72,5 @@ struct Imputer {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Imputer)

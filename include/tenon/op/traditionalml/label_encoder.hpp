@@ -159,3 +159,5 @@ struct LabelEncoder_1 {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::LabelEncoder, tenon::op::LabelEncoder_1)

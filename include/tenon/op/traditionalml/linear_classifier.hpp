@@ -97,3 +97,5 @@ struct LinearClassifier {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::LinearClassifier)

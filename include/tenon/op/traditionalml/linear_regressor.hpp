@@ -58,3 +58,5 @@ struct LinearRegressor {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::LinearRegressor)

@@ -60,3 +60,5 @@ struct Normalizer {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Normalizer)

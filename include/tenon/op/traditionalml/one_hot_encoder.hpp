@@ -75,3 +75,5 @@ struct OneHotEncoder {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::OneHotEncoder)

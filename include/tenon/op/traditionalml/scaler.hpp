@@ -56,3 +56,5 @@ struct Scaler {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Scaler)

@@ -206,3 +206,5 @@ struct SVMClassifier {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::SVMClassifier)

@@ -86,3 +86,5 @@ struct SVMRegressor {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::SVMRegressor)

@@ -164,3 +164,5 @@ struct TreeEnsemble {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::TreeEnsemble)

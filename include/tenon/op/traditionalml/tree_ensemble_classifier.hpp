@@ -122,3 +122,5 @@ struct TreeEnsembleClassifier {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::TreeEnsembleClassifier)

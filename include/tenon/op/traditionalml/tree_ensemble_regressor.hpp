@@ -102,3 +102,5 @@ struct TreeEnsembleRegressor {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::TreeEnsembleRegressor)

@@ -66,3 +66,5 @@ struct ZipMap {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::ZipMap)

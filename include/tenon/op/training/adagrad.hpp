@@ -37,3 +37,5 @@ struct Adagrad {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Adagrad)

@@ -44,3 +44,5 @@ struct Adam {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Adam)

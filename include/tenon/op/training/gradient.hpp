@@ -47,3 +47,5 @@ struct Gradient {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Gradient)

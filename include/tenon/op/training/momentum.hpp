@@ -47,3 +47,5 @@ struct Momentum {
 };
 
 }  // namespace tenon::TENON_ABI::op
+
+TENON_OPERATORS(tenon::op::Momentum)

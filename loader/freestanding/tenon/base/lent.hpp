@@ -1,5 +1,5 @@
 // The memory of a freestanding program: a block that the caller lends for the duration of a run. Scratch
-// takes from its start, as a stack, and tenon::standin::vector from its end, until `Lent::reset`.
+// takes from its start, as a stack, and tenon::std::vector from its end, until `Lent::reset`.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,6 @@
-// Stand-ins for the standard library's classes that allocate or wait, in freestanding programs.
+// Stand-ins for the standard library's classes that allocate or wait, in freestanding programs. They lie in a
+// namespace std of Tenon's own, which Tenon's code finds before the standard library's; other names of std
+// are that library's.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +16,9 @@
 
 #include "tenon/base/lent.hpp"
 
-namespace tenon::TENON_ABI::standin {
+namespace tenon::TENON_ABI::std {
+
+using namespace ::std;
 
 struct mutex {};
 template <class M>
@@ -203,13 +207,13 @@ class vector {
 template <class I>
 vector(I, I) -> vector<std::iter_value_t<I>>;
 
-}  // namespace tenon::TENON_ABI::standin
+}  // namespace tenon::TENON_ABI::std
 
 namespace tenon::TENON_ABI {
 
 /// For functions that only make messages. None is called.
 template <class... Parts>
-[[noreturn]] standin::string str_cat(const Parts&...) {
+[[noreturn]] std::string str_cat(const Parts&...) {
   fail(ErrorCode::out_of_memory);
 }
 

@@ -51,7 +51,7 @@ class Storage {
     fail(ErrorCode::out_of_memory);
   }
   template <class T>
-  [[noreturn]] static Storage take(standin::vector<T>&&) {
+  [[noreturn]] static Storage take(std::vector<T>&&) {
     fail(ErrorCode::out_of_memory);
   }
   static constexpr Storage borrow(void* data, std::size_t bytes) noexcept { return {data, bytes, true}; }

@@ -31,3 +31,5 @@ struct Gate {
 };
 
 }  // namespace tenon::TENON_ABI::op::example_pack
+
+TENON_OPERATORS(tenon::op::example_pack::Gate)

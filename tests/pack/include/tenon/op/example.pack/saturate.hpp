@@ -38,3 +38,5 @@ struct Saturate {
 };
 
 }  // namespace tenon::TENON_ABI::op::example_pack
+
+TENON_OPERATORS(tenon::op::example_pack::Saturate)

@@ -1,0 +1,75 @@
+// For the units that register operators, which the build writes: each includes this header first, then the
+// headers of some operators, and calls register_header for each of them.
+#pragma once
+
+#include "tenon/op/framework/registry.hpp"
+
+namespace tenon::TENON_ABI {
+
+namespace detail {
+
+/// The path of an operator's header as programs include it: what follows the last "tenon/op/" of a file's
+/// path, and that itself.
+struct HeaderPath {
+  char text[128]{};
+
+  consteval HeaderPath(const char* file) {
+    std::string_view path = file;
+    path.remove_prefix(std::min(path.rfind("tenon/op/"), path.size()));
+    std::ranges::copy(path, text);
+  }
+};
+
+template <class... Ops>
+struct OperatorList {
+  static constexpr std::size_t size = sizeof...(Ops);
+};
+
+/// The operators of a header, and their names: "tenon::op::Add, tenon::op::Add_1". Each TENON_OPERATORS
+/// specialises it for its file.
+template <HeaderPath>
+struct OperatorsOf {
+  using List = OperatorList<>;
+  static constexpr std::string_view names{};
+};
+
+template <class... Ops>
+void register_list(Registry& registry, OperatorList<Ops...>, std::string_view names,
+                   std::string_view header) {
+  const auto next = [&] {
+    const std::string_view name = names.substr(0, names.find(", "));
+    names.remove_prefix(std::min(name.size() + 2, names.size()));
+    return name;
+  };
+  (register_operator<Ops>(registry, {next(), header}), ...);
+}
+
+}  // namespace detail
+
+/// Adds the operators of a header: register_header<"tenon/op/math/add.hpp">(registry). Compiles only after
+/// the header, and only if that lists operators.
+template <detail::HeaderPath header>
+void register_header(Registry& registry) {
+  using Of = detail::OperatorsOf<header>;
+  if constexpr (Of::List::size > 0) {
+    detail::register_list(registry, typename Of::List(), Of::names, header.text);
+  } else {
+    constexpr op::Message missing = [] {
+      op::Message m;
+      m.add(header.text),
+          m.add(" does not end with TENON_OPERATORS(tenon::op::Name), which lists its operators");
+      return m;
+    }();
+    op::report<missing>();
+  }
+}
+
+}  // namespace tenon::TENON_ABI
+
+#undef TENON_OPERATORS
+#define TENON_OPERATORS(...)                                \
+  template <>                                               \
+  struct tenon::detail::OperatorsOf<__FILE__> {             \
+    using List = tenon::detail::OperatorList<__VA_ARGS__>;  \
+    static constexpr std::string_view names = #__VA_ARGS__; \
+  };

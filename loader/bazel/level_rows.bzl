@@ -1,0 +1,12 @@
+"""The instruction-set levels that include/tenon/simd knows, for levels.bzl and for loader/cmake/levels.cmake.
+
+A row has blanks between its words: level, tag, processor family (a config_setting of this folder's; any: every one), and
+all flags by which the compiler may use the level. A family's rows ascend. They are text, for neither build can read data
+in the other's language: Bazel reads files only as Starlark when it loads build files, and CMake splits lines.
+"""
+
+LEVEL_ROWS = """
+baseline Baseline any
+avx2     Avx2     x86_64  -mavx2 -mfma -mf16c
+avx512   Avx512   x86_64  -mavx2 -mfma -mf16c -mavx512f -mavx512bw -mavx512dq -mavx512vl
+"""

@@ -1,0 +1,38 @@
+# The levels of loader/bazel/level_rows.bzl whose kernels are built:
+#   TENON_LEVELS       those that the processor family aimed at has, or the one that TENON_LEVEL names
+#   TENON_LEVEL_TAG_<level>, TENON_LEVEL_OPTIONS_<level>
+#   TENON_ONLY_LEVEL   the level, where there is a single one; all code is then compiled for it
+set(TENON_LEVEL all CACHE STRING "The level of kernels to build, and to compile everything for: all, or one level's name")
+set(rows_file "${CMAKE_CURRENT_LIST_DIR}/../bazel/level_rows.bzl")
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${rows_file}")
+include(CheckCXXSourceCompiles)
+
+file(STRINGS "${rows_file}" rows REGEX "^[a-z0-9_]+ ")
+set(TENON_LEVELS)
+foreach(row IN LISTS rows)
+  separate_arguments(row UNIX_COMMAND "${row}")
+  list(POP_FRONT row level tag family)
+  if(NOT family STREQUAL "any")
+    check_cxx_source_compiles("#ifndef __${family}__\n#error\n#endif\nint main() {}" TENON_FAMILY_${family})
+    if(NOT TENON_FAMILY_${family})
+      continue()
+    endif()
+  endif()
+  list(APPEND TENON_LEVELS ${level})
+  set(TENON_LEVEL_TAG_${level} ${tag})
+  set(TENON_LEVEL_OPTIONS_${level} ${row})
+endforeach()
+set_property(CACHE TENON_LEVEL PROPERTY STRINGS all ${TENON_LEVELS})
+
+if(NOT TENON_LEVEL STREQUAL "all")
+  if(NOT TENON_LEVEL IN_LIST TENON_LEVELS)
+    list(JOIN TENON_LEVELS ", " names)
+    message(FATAL_ERROR "TENON_LEVEL is '${TENON_LEVEL}', which is none of: all, ${names}")
+  endif()
+  set(TENON_LEVELS ${TENON_LEVEL})
+endif()
+set(TENON_ONLY_LEVEL)
+list(LENGTH TENON_LEVELS count)
+if(count EQUAL 1)
+  set(TENON_ONLY_LEVEL ${TENON_LEVELS})
+endif()
