@@ -8,9 +8,9 @@
 namespace tenon::TENON_ABI::gradients {
 
 /// Trailing extents of 1 align B with its axes of A.
-template <class Op, int... Since>
+template <class Op, class Old>
 void before_broadcasting_step(Step& s) {
-  const auto& old = s.op<op::BeforeBroadcasting<Op, Since...>>();
+  const auto& old = s.op<Old>();
   Term b = s.x(1);
   if (old.axis && old.broadcast) {
     Writer& w = s.w;
@@ -43,11 +43,11 @@ void from_axis_on_step(Step& s) {
 }
 
 inline constexpr Rule old_rules[] = {
-    {&operator_id<op::Add_1>, before_broadcasting_step<op::Add, 1, 6>},
-    {&operator_id<op::Sub_1>, before_broadcasting_step<op::Sub, 1, 6>},
-    {&operator_id<op::Mul_1>, before_broadcasting_step<op::Mul, 1, 6>},
-    {&operator_id<op::Div_1>, before_broadcasting_step<op::Div, 1, 6>},
-    {&operator_id<op::Pow_1>, before_broadcasting_step<op::Pow, 1>},
+    {&operator_id<op::Add_1>, before_broadcasting_step<op::Add, op::Add_1>},
+    {&operator_id<op::Sub_1>, before_broadcasting_step<op::Sub, op::Sub_1>},
+    {&operator_id<op::Mul_1>, before_broadcasting_step<op::Mul, op::Mul_1>},
+    {&operator_id<op::Div_1>, before_broadcasting_step<op::Div, op::Div_1>},
+    {&operator_id<op::Pow_1>, before_broadcasting_step<op::Pow, op::Pow_1>},
     {&operator_id<op::PRelu_1>, p_relu_1_step},
     {&operator_id<op::Gemm_1>,
      [](Step& s) {

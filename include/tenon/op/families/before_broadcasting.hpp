@@ -2,13 +2,13 @@
 #pragma once
 
 #include "tenon/op/families/elementwise.hpp"
-#include "tenon/op/tensor/unsqueeze.hpp"
 
 namespace tenon::TENON_ABI::op {
 
 /// Op at the versions Since: with `broadcast` B is stretched over A, along A's axes from `axis` on or else
-/// along the trailing ones; without it A and B have the same extents, or B is a scalar.
-template <class Op, int... Since>
+/// along the trailing ones; without it A and B have the same extents, or B is a scalar. InsertAxes is
+/// Unsqueeze.
+template <class Op, class InsertAxes, int... Since>
 struct BeforeBroadcasting {
   Opt<int64_t> axis{};
   int64_t broadcast = 0;
@@ -48,7 +48,7 @@ struct BeforeBroadcasting {
     requires requires(const Op& op, A a, B b, C c) { op.compute(a, b, c); }
   void compute(A a, B b, C c) const {
     Extents extents(b.extents());
-    for (int64_t k = behind(a.rank(), b.rank()); k > 0; --k) extents.push_back(1);
+    for (int64_t k = axes_after(a.rank(), b.rank()); k > 0; --k) extents.push_back(1);
     Op{}.compute(a, under(b, extents), c);
   }
   /// Today's broadcasting aligns B by its last axis: trailing extents of 1 move it to `axis`.
@@ -60,11 +60,11 @@ struct BeforeBroadcasting {
     for (int k = 0; k < b.rank(); ++k)
       if (!b[k].same(a[first + k]) && !(broadcast && b[k].is(1)))
         return -1;  // whether they fit is known only at run time
-    const int64_t more = behind(a.rank(), b.rank());
+    const int64_t more = axes_after(a.rank(), b.rank());
     if (more == 0) return to.add(Op{}, {to.input(0), to.input(1)});
     Tensor<int64_t> axes(Extents{more});
     for (int64_t k = 0; k < more; ++k) axes[k] = b.rank() + k;
-    return to.add(Op{}, {to.input(0), to.add(Unsqueeze{}, {to.input(1), to.constant(axes)})});
+    return to.add(Op{}, {to.input(0), to.add(InsertAxes{}, {to.input(1), to.constant(axes)})});
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 
@@ -79,7 +79,8 @@ struct BeforeBroadcasting {
     if (!axis || !broadcast) return rank_a - rank_b;
     return *axis < 0 ? *axis + rank_a : *axis;
   }
-  constexpr int64_t behind(int rank_a, int rank_b) const {
+  /// The axes of A after those of B.
+  constexpr int64_t axes_after(int rank_a, int rank_b) const {
     return rank_a - rank_b - first_axis(rank_a, rank_b);
   }
 };

@@ -2,13 +2,14 @@
 #pragma once
 
 #include "tenon/op/families/logical.hpp"
+#include "tenon/op/tensor/unsqueeze.hpp"
 
 namespace tenon::TENON_ABI::op {
 
 /// C = A && B with numpy's broadcasting. op::And{}(true, false) gives false.
 using And = Logical<"And", kernels::LogicOp::logical_and>;
 
-using And_1 = BeforeBroadcasting<And, 1>;
+using And_1 = BeforeBroadcasting<And, Unsqueeze, 1>;
 
 }  // namespace tenon::TENON_ABI::op
 

@@ -3,13 +3,14 @@
 
 #include "tenon/op/families/before_broadcasting.hpp"
 #include "tenon/op/families/compare.hpp"
+#include "tenon/op/tensor/unsqueeze.hpp"
 
 namespace tenon::TENON_ABI::op {
 
 /// C = A < B with numpy's broadcasting; NaN is neither less nor greater. op::Less{}(2, 1) gives false.
 using Less = Comparison<"Less", kernels::CompareOp::less>;
 
-using Less_1 = BeforeBroadcasting<Less, 1>;
+using Less_1 = BeforeBroadcasting<Less, Unsqueeze, 1>;
 
 }  // namespace tenon::TENON_ABI::op
 

@@ -2,13 +2,14 @@
 #pragma once
 
 #include "tenon/op/families/logical.hpp"
+#include "tenon/op/tensor/unsqueeze.hpp"
 
 namespace tenon::TENON_ABI::op {
 
 /// C = A || B with numpy's broadcasting. op::Or{}(true, false) gives true.
 using Or = Logical<"Or", kernels::LogicOp::logical_or>;
 
-using Or_1 = BeforeBroadcasting<Or, 1>;
+using Or_1 = BeforeBroadcasting<Or, Unsqueeze, 1>;
 
 }  // namespace tenon::TENON_ABI::op
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "tenon/op/families/logical.hpp"
+#include "tenon/op/tensor/unsqueeze.hpp"
 
 namespace tenon::TENON_ABI::op {
 
@@ -9,7 +10,7 @@ namespace tenon::TENON_ABI::op {
 /// false.
 using Xor = Logical<"Xor", kernels::LogicOp::logical_xor>;
 
-using Xor_1 = BeforeBroadcasting<Xor, 1>;
+using Xor_1 = BeforeBroadcasting<Xor, Unsqueeze, 1>;
 
 }  // namespace tenon::TENON_ABI::op
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "tenon/op/families/arithmetic.hpp"
+#include "tenon/op/tensor/unsqueeze.hpp"
 
 namespace tenon::TENON_ABI::op {
 
@@ -9,7 +10,7 @@ namespace tenon::TENON_ABI::op {
 /// integer is divided by zero. op::Div{}(-7, 2) gives -3.
 using Div = Arithmetic<"Div", kernels::BinaryOp::div>;
 
-using Div_1 = BeforeBroadcasting<Div, 1, 6>;
+using Div_1 = BeforeBroadcasting<Div, Unsqueeze, 1, 6>;
 
 }  // namespace tenon::TENON_ABI::op
 

@@ -6,6 +6,7 @@
 
 #include "tenon/base/convert.hpp"
 #include "tenon/op/families/before_broadcasting.hpp"
+#include "tenon/op/tensor/unsqueeze.hpp"
 
 namespace tenon::TENON_ABI::op {
 
@@ -66,7 +67,7 @@ struct Pow {
   }
 };
 
-using Pow_1 = BeforeBroadcasting<Pow, 1>;
+using Pow_1 = BeforeBroadcasting<Pow, Unsqueeze, 1>;
 
 }  // namespace tenon::TENON_ABI::op
 
