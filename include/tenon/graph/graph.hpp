@@ -4,49 +4,12 @@
 #include <map>
 #include <optional>
 
+#include "tenon/graph/capturing_body.hpp"
+#include "tenon/graph/edge.hpp"
 #include "tenon/op/framework/registry.hpp"
 #include "tenon/op/framework/typed.hpp"
 
 namespace tenon::TENON_ABI {
-
-class Graph;
-
-/// A value of a graph, by its number; -1 is none.
-using ValueId = int32_t;
-
-/// A tensor of a graph that is built in code. The compiler checks element type and extents as far as they are
-/// part of the type; the operators' rules check them when nodes are added.
-template <class T, class S = AnyShape>
-struct Edge {
-  Graph* graph = nullptr;
-  ValueId id = -1;
-
-  template <class To>
-    requires(widens<S, To>())
-  operator Edge<T, To>() const {
-    return {graph, id};
-  }
-};
-
-/// A value of any type.
-struct AnyEdge {
-  Graph* graph = nullptr;
-  ValueId id = -1;
-
-  AnyEdge() = default;
-  AnyEdge(Graph& g, ValueId i) : graph(&g), id(i) {}
-  template <class T, class S>
-  AnyEdge(Edge<T, S> e) : graph(e.graph), id(e.id) {}
-};
-
-/// A node of a graph; not nested in Graph, so that headers that only name it do not need Graph.
-struct GraphNode {
-  std::string name;
-  AnyOperator op;
-  std::vector<ValueId> inputs;  ///< -1: left out
-  std::vector<ValueId> outputs;
-  std::vector<ValueId> captures;  ///< values that the node's graph attributes use
-};
 
 /// A list of nodes in the order of their addition, which is a topological order. Values have names, types,
 /// extents as far as the operators' rules determine them, and contents if they are constant. A graph that is
@@ -248,84 +211,18 @@ class Graph {
     return id;
   }
 
-  // How `add` takes an operand: the tensor type for rules at compile time, and the value's id.
   template <class A>
-  struct Argument {
-    using type = A;  // tensors, numbers, constants, none
-    static ValueId id(Graph& g, const A& a) {
-      if constexpr (std::is_same_v<A, None>) return -1;
-      else if constexpr (requires { a.storage(); }) return g.add_constant({}, a);
-      else return g.add_constant({}, AnyTensor::copy_of(op::Operand<A>::view(a)));
-    }
-  };
-  template <Lazy A>
-  struct Argument<A> {
-    using type = decltype(std::declval<const A&>().eval());
-    static ValueId id(Graph& g, const A& a) { return g.add_constant({}, a.eval()); }
-  };
-  template <class T, class S>
-  struct Argument<Edge<T, S>> {
-    using type = TensorView<const T, S>;
-    static ValueId id(Graph& g, const Edge<T, S>& e) {
-      if (e.graph != &g) g.raise(ErrorCode::invalid_argument, "an edge belongs to another graph");
-      return e.id;
-    }
-  };
-
+  struct Argument;
   template <int Count, class Op, class Static, class... A>
-  auto add_typed(const Op& op, const A&... a) {
-    constexpr int count = Count > 0 ? Count : std::max(1, Op::spec.min_outputs());
-    constexpr bool typed = (!std::is_same_v<A, AnyEdge> && ...);
-    const std::vector<std::string> names(count);
-    auto ids = [&]<uint32_t Filter>() {
-      return add_node({}, AnyOperator::make<Op, Filter>(op), {argument_id(a)...}, names);
-    };
-    if constexpr ((std::is_same_v<A, op::Invalid> || ...)) {
-      return op::Invalid{};
-    } else if constexpr (!typed) {
-      return any_edges<count>(ids.template operator()<~uint32_t{0}>());
-    } else {
-      using T = op::TypedCall<Op, Static, count, typename Argument<A>::type...>;
-      if constexpr (!T::valid) {
-        op::report<op::titled<Op>(T::result.message)>();
-        return op::Invalid{};
-      } else {
-        const std::vector<ValueId> out =
-            ids.template operator()<op::filter_of<typename Argument<A>::type...>()>();
-        if constexpr (!T::resolved) {
-          return any_edges<count>(out);
-        } else {
-          auto edge = [&]<int I>() {
-            using R = typename T::template tensor<I>;
-            return Edge<typename R::value_type, typename R::shape_type>{this, out[I]};
-          };
-          if constexpr (count == 1) return edge.template operator()<0>();
-          else
-            return [&]<int... I>(std::integer_sequence<int, I...>) {
-              return std::tuple { edge.template operator()<I>()... };
-            }(std::make_integer_sequence<int, count>{});
-        }
-      }
-    }
-  }
+  auto add_typed(const Op& op, const A&... a);
   ValueId argument_id(const AnyEdge& e) {
     if (e.graph != this && e.id >= 0) raise(ErrorCode::invalid_argument, "an edge belongs to another graph");
     return e.id;
   }
   template <class A>
-  ValueId argument_id(const A& a) {
-    return Argument<A>::id(*this, a);
-  }
+  ValueId argument_id(const A& a);
   template <int Count>
-  auto any_edges(const std::vector<ValueId>& ids) {
-    if constexpr (Count == 1) return AnyEdge(*this, ids[0]);
-    else {
-      std::array<AnyEdge, Count> edges;
-      for (int k = 0; k < Count; ++k)
-        edges[static_cast<std::size_t>(k)] = AnyEdge(*this, ids[static_cast<std::size_t>(k)]);
-      return edges;
-    }
-  }
+  auto any_edges(const std::vector<ValueId>& ids);
 
   std::string name_;
   std::vector<Node> nodes_;
@@ -339,238 +236,7 @@ class Graph {
   std::shared_ptr<Symbols> symbols_;
 };
 
-namespace detail {
-/// "node 'conv1' (Conv-11)"
-inline std::string describe(const Graph::Node& n) {
-  return str_cat("node '", n.name, "' (", n.op.stated(), ")");
-}
-
-/// Turns a numeric attribute into an operand. The operand gets the element type of `like`, which is known
-/// only in the run.
-struct AttributeElement {
-  float value = 0;
-
-  static constexpr op::Spec spec =
-      op::own_spec("AttributeElement", {{"like", "T"}}, {{"element", "T"}}, {{"T", types::numeric_bf16}});
-  constexpr void infer(op::Infer& i) const { i.out(0, Dims::of_rank(0)); }
-  void compute(AnyView, AnyOut element) const {
-    convert_n(element.dtype(), element.data(), DType::float32, &value, 1);
-  }
-};
-}  // namespace detail
-
-struct ProgramScope;
-struct ProgramOptions;
-
-/// A graph attribute that can capture values of the enclosing graph. GraphBody (graph/body.hpp) implements
-/// it.
-class CapturingBody : public op::Body {
- public:
-  const CapturingBody* capturing() const final { return this; }
-  virtual const Graph& graph() const = 0;
-  /// Values of the enclosing graph that the body reads.
-  virtual std::vector<ValueId> outer_values() const = 0;
-  /// A copy of the body within `outer`. here[v] is the value in `outer` that replaces value v of the old
-  /// enclosing graph.
-  virtual std::shared_ptr<const CapturingBody> moved(Graph& outer, std::span<const ValueId> here) const = 0;
-  /// The body compiled for one program (graph/program.hpp).
-  virtual std::shared_ptr<const CapturingBody> compiled(const ProgramScope& scope,
-                                                        const ProgramOptions& options) const = 0;
-};
-
-namespace detail {
-/// Calls f(body reference, body) if the attribute's value is a graph that can capture.
-template <class Value, class F>
-void if_capturing(Value& value, F f) {
-  if (auto* body = std::get_if<op::BodyRef>(&value))
-    if (const CapturingBody* capturing = (*body)->capturing()) f(*body, *capturing);
-}
-/// A copy of the operator in which each graph attribute that can capture is replaced by the result of
-/// change(attribute's name, reference, body).
-template <class F>
-AnyOperator with_bodies(const AnyOperator& op, F change) {
-  if (!op.takes_graphs()) return op;
-  return op.with_attributes([&](std::string_view name, op::AttributeValue& value) {
-    bool changed = false;
-    if_capturing(value, [&](op::BodyRef& body, const CapturingBody& capturing) {
-      body.body = change(name, body.body, capturing);
-      changed = true;
-    });
-    return changed;
-  });
-}
-/// The values of the enclosing graph that an operator's graph attributes read.
-inline std::vector<ValueId> outer_values(const AnyOperator& op) {
-  std::vector<ValueId> all;
-  if (!op.takes_graphs()) return all;
-  for (const op::AttributeInfo& a : op.attributes())
-    if_capturing(a.value, [&](const op::BodyRef&, const CapturingBody& body) {
-      const std::vector<ValueId> some = body.outer_values();
-      all.insert(all.end(), some.begin(), some.end());
-    });
-  return all;
-}
-}  // namespace detail
-
-/// Adds nodes to the graph in place of a node.
-class Graph::LoweredNode final : public Lowering {
- public:
-  LoweredNode(Graph& graph, const Node& node, std::span<const op::Info> in)
-      : Lowering(in, node.op.version()), graph_(graph), node_(node) {}
-
-  ValueId input(int number) const override {
-    const auto at = static_cast<std::size_t>(number);
-    return at < node_.inputs.size() ? node_.inputs[at] : -1;
-  }
-  ValueId constant(const AnyTensor& tensor) override { return graph_.add_constant({}, tensor); }
-
- private:
-  std::vector<ValueId> add_node(AnyOperator op, std::span<const ValueId> inputs,
-                                std::size_t results) override {
-    return graph_.add_node(node_.name, op.in_place_of(node_.op), {inputs.begin(), inputs.end()},
-                           std::vector<std::string>(results));
-  }
-
-  Graph& graph_;
-  const Node& node_;
-};
-
-inline op::Info Graph::operand_info(ValueId id) const {
-  if (id >= static_cast<ValueId>(values_.size()))
-    raise(ErrorCode::invalid_model, "an input is not of this graph");
-  op::Info info = id < 0 ? op::Info{} : entry(id).info;
-  if (id >= 0 && entry(id).source == Source::constant) info.data = op::info_of(entry(id).content).data;
-  return info;
-}
-
-/// Turns attributes of the operator's version into inputs if they are inputs in the newest version.
-inline void Graph::add_attribute_inputs(Node& n, std::vector<op::Info>& in) {
-  const auto make = [&](std::size_t at, const op::AttributeValue& value, DType element) {
-    if (n.inputs.size() <= at) n.inputs.resize(at + 1, -1);
-    if (const auto* number = std::get_if<float>(&value); number != nullptr && element == DType::undefined)
-      n.inputs[at] = add_node({}, AnyOperator::make(detail::AttributeElement{*number}), {n.inputs[0]}, {})[0];
-    else n.inputs[at] = add_constant({}, op::input_from_attribute(value, element));
-    return operand_info(n.inputs[at]);
-  };
-  if (const op::Message m = n.op.add_attribute_inputs(in, make); !m.empty())
-    throw Error(ErrorCode::invalid_model, detail::describe(n), std::string(m.view()));
-  n.op = n.op.with_newest_inputs();
-}
-
-inline std::vector<ValueId> Graph::add_node(std::string node_name, AnyOperator op,
-                                            std::vector<ValueId> inputs,
-                                            std::span<const std::string> outputs) {
-  Node n{std::move(node_name), std::move(op), std::move(inputs), {}, {}};
-  if (n.name.empty()) n.name = str_cat(n.op.spec().name, "_", nodes_.size());
-  const auto made =
-      std::max(outputs.size(), static_cast<std::size_t>(n.op.spec().min_outputs(n.op.version())));
-  std::vector<op::Info> in, out(made);
-  for (ValueId id : n.inputs) in.push_back(operand_info(id));
-  if (!n.op.newest_inputs()) add_attribute_inputs(n, in);
-  op::Message m;
-  try {
-    m = n.op.infer(in, out);
-  } catch (const Error& e) {
-    throw Error(e.code(), detail::describe(n), e.what());
-  }
-  if (!m.empty())
-    throw Error(m.code() == ErrorCode::invalid_type ? m.code() : ErrorCode::invalid_model,
-                detail::describe(n), str_cat(m.view(), " [", op::describe_operands(n.op.spec(), in), "]"));
-  if (made == 1 && n.op.renews()) {
-    LoweredNode renewed(*this, n, in);
-    if (const ValueId id = n.op.renew(renewed); id >= 0) {
-      if (made == outputs.size()) name_value(id, outputs[0]);
-      return {id};
-    }
-  }
-  n.captures = detail::outer_values(n.op);
-  for (std::size_t k = 0; k < made; ++k)
-    n.outputs.push_back(
-        add_value({k < outputs.size() ? outputs[k] : std::string(), Source::node, out[k], {}, -1}));
-  nodes_.push_back(std::move(n));
-  return nodes_.back().outputs;
-}
-
-template <class F>
-std::optional<Graph> Graph::function_of(const Node& node, F content) const {
-  if (!node.op.lowers()) return {};
-  Graph g;
-  g.symbols_ = symbols_;
-  Node n{node.name, node.op, {}, {}, {}};
-  std::vector<op::Info> in;
-  for (std::size_t k = 0; k < node.inputs.size(); ++k) {
-    const ValueId v = node.inputs[k];
-    if (v < 0) n.inputs.push_back(-1);
-    else if (Value known = content(k)) n.inputs.push_back(g.add_constant({}, std::move(known)));
-    else n.inputs.push_back(g.add_input(str_cat("in", k), entry(v).info.type, entry(v).info.dims));
-    in.push_back(g.operand_info(n.inputs.back()));
-  }
-  LoweredNode lowered(g, n, in);
-  const std::vector<ValueId> results = n.op.lower(lowered);
-  if (results.empty()) return {};
-  if (results.size() < node.outputs.size())
-    throw Error(ErrorCode::invalid_model, detail::describe(node),
-                str_cat("lower gives ", results.size(), " of ", node.outputs.size(), " results"));
-  for (std::size_t k = 0; k < node.outputs.size(); ++k) g.add_output(str_cat("out", k), results[k]);
-  return g;
-}
-
-inline std::vector<ValueId> Graph::add_graph(const Graph& function, std::span<const ValueId> inputs,
-                                             std::string_view prefix) {
-  if (inputs.size() != function.inputs_.size())
-    raise(ErrorCode::invalid_argument, str_cat("graph '", function.name_, "' has ", function.inputs_.size(),
-                                               " inputs, not ", inputs.size()));
-  if (!function.captures_.empty())
-    raise(ErrorCode::invalid_argument, "a graph that captures values cannot be a function");
-  std::vector<ValueId> here(function.values_.size(), -1);
-  for (std::size_t k = 0; k < inputs.size(); ++k)
-    here[static_cast<std::size_t>(function.inputs_[k])] = inputs[k];
-  return add_nodes(function, std::move(here), prefix);
-}
-
-inline Graph Graph::moved(Graph& outer, std::span<const ValueId> here) const {
-  Graph g = inside(outer);
-  g.name_ = name_;
-  std::vector<ValueId> ids(values_.size(), -1);
-  for (ValueId id : inputs_) {
-    const ValueEntry& e = entry(id);
-    Dims dims = e.info.dims;
-    for (int k = 0; k < dims.rank(); ++k)
-      if (dims[k].symbolic()) dims[k] = g.symbol(symbol_name(dims[k]));
-    ids[static_cast<std::size_t>(id)] = g.add_input(e.name, e.info.type, dims, e.content);
-  }
-  for (ValueId id : captures_)
-    ids[static_cast<std::size_t>(id)] = g.capture(here[static_cast<std::size_t>(entry(id).outer)]);
-  const std::vector<ValueId> results = g.add_nodes(*this, std::move(ids), {});
-  for (std::size_t k = 0; k < results.size(); ++k) g.add_output(outputs_[k].first, results[k]);
-  return g;
-}
-
-/// Adds the nodes and constants of another graph. here[v] is this graph's value for its value v; inputs and
-/// captures are set by the caller. Returns this graph's values for its outputs.
-inline std::vector<ValueId> Graph::add_nodes(const Graph& from, std::vector<ValueId> here,
-                                             std::string_view prefix) {
-  for (std::size_t v = 0; v < here.size(); ++v)
-    if (from.values_[v].source == Source::constant) here[v] = add_constant({}, from.values_[v].content);
-  for (const Node& n : from.nodes_) {
-    std::vector<ValueId> in;
-    for (ValueId id : n.inputs) in.push_back(id < 0 ? -1 : here[static_cast<std::size_t>(id)]);
-    std::vector<std::string> names;
-    for (ValueId id : n.outputs) {
-      const std::string& own = from.entry(id).name;
-      names.push_back(own.empty() ? own : str_cat(prefix, own));
-    }
-    const auto moved = [&](std::string_view, const auto&, const CapturingBody& body) {
-      return body.moved(*this, here);
-    };
-    const auto out =
-        add_node(str_cat(prefix, n.name), n.captures.empty() ? n.op : detail::with_bodies(n.op, moved),
-                 std::move(in), names);
-    for (std::size_t k = 0; k < out.size(); ++k) here[static_cast<std::size_t>(n.outputs[k])] = out[k];
-  }
-  std::vector<ValueId> results;
-  for (const auto& [name, id] : from.outputs_) results.push_back(here[static_cast<std::size_t>(id)]);
-  return results;
-}
-
 }  // namespace tenon::TENON_ABI
+
+#include "tenon/graph/graph_impl.hpp"
+#include "tenon/graph/graph_typed.hpp"

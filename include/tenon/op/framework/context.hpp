@@ -5,7 +5,7 @@
 #include "tenon/tensor/value.hpp"
 
 namespace tenon::TENON_ABI {
-class CapturingBody;  // graph/graph.hpp
+class CapturingBody;  // graph/capturing_body.hpp
 namespace detail {
 class Budget;  // graph/limits.hpp
 }
