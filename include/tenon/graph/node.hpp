@@ -22,6 +22,11 @@ namespace detail {
 inline std::string describe(const GraphNode& n) {
   return str_cat("node '", n.name, "' (", n.op.stated(), ")");
 }
+/// Rethrows an Error with the node's description prepended to where().
+[[noreturn]] inline void rethrow_at(const GraphNode& n, const Error& e) {
+  const bool itself = e.where().empty() || e.where() == n.op.spec().name;
+  throw Error(e.code(), itself ? describe(n) : str_cat(describe(n), ": ", e.where()), e.message());
+}
 }  // namespace detail
 
 }  // namespace tenon::TENON_ABI

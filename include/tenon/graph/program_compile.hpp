@@ -1,0 +1,172 @@
+// Function bodies of program.hpp: the nodes that outputs need, from a graph.
+#pragma once
+
+#include "tenon/graph/program.hpp"
+
+namespace tenon::TENON_ABI {
+
+namespace detail {
+
+/// A body that records the inputs of the last `infer`. The rule of a loop calls `infer` until the result
+/// holds for every iteration, so the last inputs hold for every run.
+class Probe final : public op::Body {
+ public:
+  Probe(std::shared_ptr<const op::Body> body, std::vector<op::Info>& asked)
+      : body_(std::move(body)), asked_(asked) {}
+  int inputs() const override { return body_->inputs(); }
+  int outputs() const override { return body_->outputs(); }
+  std::vector<op::Info> infer(std::span<const op::Info> inputs) const override {
+    asked_.assign(inputs.begin(), inputs.end());
+    return body_->infer(inputs);
+  }
+  std::vector<Value> run(op::Context& scope, std::span<const Value> inputs) const override {
+    return body_->run(scope, inputs);
+  }
+
+ private:
+  std::shared_ptr<const op::Body> body_;
+  std::vector<op::Info>& asked_;
+};
+
+}  // namespace detail
+
+inline Program::Program(const Graph& graph, std::vector<ValueId> outputs, std::span<const ValueId> replaced,
+                        const ProgramOptions& options, const ProgramScope* scope, Graph* drained)
+    : outputs_(std::move(outputs)), fold_(options.fold), folded_(options.folded), budget_(options.budget) {
+  detail::Meter::Owner own;
+  if (folded_ == nullptr)
+    folded_ = (own = detail::Meter::make(default_allocator(), options.max_folded_bytes)).get();
+  if (!options.passes.empty()) {
+    edit_ = std::make_unique<Edit>();
+    edit_->names_extents = scope == nullptr;
+  }
+  add_values(graph, replaced, scope);
+  if (drained != nullptr) drained->drop_contents();
+  const std::vector<bool> needed = find_needed(graph);
+  for (std::size_t n = 0; n < needed.size(); ++n)
+    if (needed[n]) add_from(graph, graph.nodes()[n], graph.nodes()[n], options);
+  if (edit_) rewrite(options);
+  finish();
+}
+
+inline void Program::add_values(const Graph& graph, std::span<const ValueId> replaced,
+                                const ProgramScope* scope) {
+  for (const Graph::ValueEntry& e : graph.values()) values_.push_back({e.name, e.content});
+  for (ValueId v : replaced) value(v).constant = {};
+  for (ValueId v : graph.inputs()) given_.push_back({v, -1, graph.entry(v).info});
+  for (std::size_t k = 0; scope && edit_ && k < given_.size(); ++k) {
+    op::Info& i = given_[k].info;  // a run enforces the types that a body declares, not the extents
+    i.dims = k < scope->inputs.size() ? scope->inputs[k].dims : Dims{};
+    if (k < scope->inputs.size() && (!i.type || i.type.kind == Kind::unknown)) i.type = scope->inputs[k].type;
+  }
+  for (ValueId v : graph.captures()) {
+    const ValueId outer = graph.entry(v).outer;
+    if (scope && scope->around.constant(outer)) value(v).constant = scope->around.constant(outer);
+    else
+      given_.push_back(
+          {v, outer, scope && edit_ ? shape_of(scope->around.info(outer)) : graph.entry(v).info});
+  }
+  if (!edit_) return;
+  edit_->infos.resize(values_.size());
+  edit_->uses.resize(values_.size());
+  for (const Given& g : given_) edit_->infos[static_cast<std::size_t>(g.value)] = g.info;
+  for (std::size_t v = 0; v < values_.size(); ++v)
+    if (values_[v].constant) edit_->infos[v] = op::info_of(values_[v].constant);
+}
+
+inline op::Info Program::shape_of(op::Info i) {
+  i.propagated = {};
+  i.data = nullptr;
+  return i;
+}
+
+inline std::vector<bool> Program::find_needed(const Graph& graph) {
+  for (ValueId v : outputs_) value(v).used = true;
+  std::vector<bool> needed(graph.nodes().size());
+  for (std::size_t n = needed.size(); n-- > 0;) {
+    const Node& node = graph.nodes()[n];
+    for (ValueId v : node.outputs)
+      if (used(v)) needed[n] = true;
+    if (needed[n]) for_each_operand(node, [&](ValueId v) { value(v).used = true; });
+  }
+  return needed;
+}
+
+inline void Program::add_from(const Graph& graph, const Node& from, Node n, const ProgramOptions& options) {
+  check_time(n);
+  compile_bodies(n, options);
+  if (fold_ && fold(n, options.passes)) return;
+  if (n.op.is_function() && expand(graph, from, n, options)) return;
+  nodes_.push_back(std::move(n));
+  if (edit_) infer(static_cast<int>(nodes_.size()) - 1);
+}
+
+inline bool Program::expand(const Graph& graph, const Node& from, const Node& n,
+                            const ProgramOptions& options) {
+  const auto content = [&](std::size_t k) { return stored(n.inputs[k]); };
+  const std::optional<Graph> body = graph.function_of(from, content);
+  if (!body) return false;
+  std::vector<ValueId> here(body->values().size(), -1);
+  auto input = body->inputs().begin();
+  for (std::size_t k = 0; k < n.inputs.size(); ++k)
+    if (n.inputs[k] >= 0 && !content(k)) here[static_cast<std::size_t>(*input++)] = n.inputs[k];
+  for (std::size_t k = 0; k < n.outputs.size(); ++k) {
+    const ValueId v = body->outputs()[k].second;
+    ValueId& result = here[static_cast<std::size_t>(v)];
+    if (body->entry(v).source != Graph::Source::node || result >= 0) return false;
+    result = n.outputs[k];
+  }
+  for (std::size_t v = 0; v < here.size(); ++v) {
+    if (here[v] >= 0) continue;
+    here[v] = add_value({});
+    if (body->values()[v].content) set_constant(here[v], body->values()[v].content);
+  }
+  for (const Node& of_body : body->nodes()) {
+    Node m = of_body;
+    for (auto* list : {&m.inputs, &m.outputs})
+      for (ValueId& v : *list)
+        if (v >= 0) v = here[static_cast<std::size_t>(v)];
+    add_from(*body, of_body, std::move(m), options);
+  }
+  return true;
+}
+
+inline void Program::check_time(const Node& n) const {
+  if (budget_ == nullptr) return;
+  try {
+    budget_->check();
+  } catch (const Error& e) {
+    detail::rethrow_at(n, e);
+  }
+}
+
+inline void Program::compile_bodies(Node& n, const ProgramOptions& options) {
+  std::map<std::string_view, std::vector<op::Info>> asked;
+  const AnyOperator probing = detail::with_bodies(
+      n.op, [&](std::string_view name, const std::shared_ptr<const op::Body>& body, const CapturingBody&) {
+        return std::make_shared<const detail::Probe>(body, asked[name]);
+      });
+  if (asked.empty()) return;
+  if (edit_) inferred(probing, n);
+  n.op = detail::with_bodies(n.op, [&](std::string_view name, const auto&, const CapturingBody& body) {
+    ProgramOptions inner = options;
+    inner.folded = folded_;
+    inner.where = str_cat(options.where, detail::describe(n), ", ", name, ": ");
+    return body.compiled({*this, asked[name]}, inner);
+  });
+  n.captures = detail::outer_values(n.op);
+}
+
+inline void Program::finish() {
+  folded_ = nullptr, budget_ = nullptr;
+  edit_.reset();
+  for (ValueEntry& e : values_) e.used = false;
+  for (ValueId v : outputs_) value(v).used = true;
+  for (const Node& n : nodes_) for_each_operand(n, [&](ValueId v) { value(v).used = true; });
+  for (ValueEntry& e : values_)
+    if (!e.used) e.constant = {};
+  settle();
+  std::erase_if(given_, [&](const Given& g) { return g.outer >= 0 && !used(g.value); });
+}
+
+}  // namespace tenon::TENON_ABI

@@ -1,0 +1,113 @@
+// Function bodies of program.hpp: constants, and the nodes that are computed because their operands are
+// constant.
+#pragma once
+
+#include <numeric>
+
+#include "tenon/base/lasting.hpp"
+#include "tenon/base/parallel.hpp"
+#include "tenon/graph/program.hpp"
+
+namespace tenon::TENON_ABI {
+
+namespace detail {
+
+/// An aligned copy of the tensor's bytes, which may be unaligned. Pages of a mapped file are released after
+/// copying.
+inline AnyTensor aligned_copy(const AnyTensor& from) {
+  constexpr int64_t step = int64_t{1} << 22;
+  AnyTensor to = AnyTensor::uninitialized(from.dtype(), from.extents(), lasting_allocator());
+  const auto* source = static_cast<const std::byte*>(from.storage().data());
+  auto* target = static_cast<std::byte*>(to.out().data());
+  const bool in_file = from.storage().file_part() != nullptr;
+  parallel_for(from.bytes(), step, [&](int64_t begin, int64_t end) {
+    for (; begin < end; begin += step) {
+      const auto size = static_cast<std::size_t>(std::min(step, end - begin));
+      std::memcpy(target + begin, source + begin, size);
+      if (in_file) forget_pages(source + begin, size);
+    }
+  });
+  return to;
+}
+
+}  // namespace detail
+
+inline const Value& Program::constant(ValueId v) const {
+  Value& c = entry(v).constant;
+  if (c.is_tensor() && !c.tensor().aligned()) c = detail::aligned_copy(c.tensor());
+  return c;
+}
+
+inline bool Program::fold(const Node& n, std::span<const Pass> passes) {
+  bool all = n.op && n.op.spec().deterministic && n.captures.empty();
+  for_each_operand(n, [&](ValueId v) { all &= static_cast<bool>(stored(v)); });
+  const auto keeps = [&](const Pass& pass) { return pass.keeps != nullptr && pass.keeps(*this, n); };
+  if (!all || std::ranges::any_of(passes, keeps)) return false;
+  std::vector<const Value*> in;
+  for (ValueId v : n.inputs) in.push_back(v < 0 ? nullptr : &constant(v));
+  const auto longest = [](std::size_t most, const Value* v) {
+    return v == nullptr ? most : std::max(most, longest_text(*v));
+  };
+  const std::size_t characters = std::accumulate(in.begin(), in.end(), std::size_t{0}, longest);
+  if (characters > 128) return false;
+  std::vector<Value> out;
+  // Errors are not raised here, but in the run if it executes the node: the branch of an If may never be
+  // taken. A few bytes of a file may request a huge constant, whose memory is refused before the operator
+  // computes it.
+  try {
+    detail::Meter::Owner few;
+    if (characters > 0) few = detail::Meter::make(*folded_, int64_t{1} << 20);
+    op::Context context(few ? *few : *folded_);
+    out = op::evaluate(n.op, context, in, n.outputs.size());
+  } catch (const Error&) {
+    return false;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+  for (std::size_t k = 0; k < out.size(); ++k)
+    if (!out[k] && used(n.outputs[k])) return false;
+  for (std::size_t k = 0; k < out.size(); ++k) set_constant(n.outputs[k], std::move(out[k]));
+  return true;
+}
+
+inline std::size_t Program::longest_text(const Value& v) {
+  std::size_t most = 0;
+  if (v.is_sequence())
+    for (const Value& item : v.sequence().items) most = std::max(most, longest_text(item));
+  if (v.is_optional() && v.optional().value != nullptr) most = longest_text(*v.optional().value);
+  if (v.is_tensor() && v.tensor().dtype() == DType::string)
+    for (int64_t k = 0; k < v.tensor().size(); ++k)
+      most = std::max(most, static_cast<const std::string*>(v.tensor().data())[k].size());
+  return most;
+}
+
+inline void Program::fold_all(std::span<const Pass> passes) {
+  for (int n = 0; n < static_cast<int>(nodes_.size()); ++n) {
+    check_time(node(n));
+    if (!fold(node(n), passes)) continue;
+    edit_->changed = true;  // a node without operands may have had no memory before
+    edit_->removed.push_back(std::exchange(at(n).op, {}));
+    for_each_operand(node(n), [&](ValueId v) { unlink(v, n); });
+    for (ValueId v : node(n).outputs) {
+      uses(v).maker = -1;
+      for (int reader : std::vector<int>(readers(v).begin(), readers(v).end())) update(reader);
+    }
+  }
+  tidy();
+}
+
+inline void Program::set_constant(ValueId v, Value constant) {
+  value(v).constant = std::move(constant);
+  if (edit_ && entry(v).constant) edit_->infos[static_cast<std::size_t>(v)] = op::info_of(entry(v).constant);
+}
+
+inline void Program::settle() const {
+  for (const Node& n : nodes_) {
+    for (std::size_t k = 0; k < n.inputs.size(); ++k)
+      if (n.inputs[k] >= 0 && !(k == 0 && n.op.spec().memory == op::Memory::moved)) constant(n.inputs[k]);
+    for (ValueId v : n.captures) constant(v);
+  }
+  for (ValueId v : outputs_) constant(v);
+}
+
+}  // namespace tenon::TENON_ABI

@@ -1,0 +1,30 @@
+// How programs are compiled.
+#pragma once
+
+#include "tenon/graph/limits.hpp"
+#include "tenon/graph/pass.hpp"
+#include "tenon/op/framework/infer.hpp"
+
+namespace tenon::TENON_ABI {
+
+class Program;
+
+struct ProgramOptions {
+  bool fold = true;  ///< compute nodes over constants when the program is made
+  /// Memory for computed constants. A node whose results no longer fit is computed in the run. Null:
+  /// max_folded_bytes of the default allocator.
+  Allocator* folded = nullptr;
+  int64_t max_folded_bytes = int64_t{1} << 30;
+  std::span<const Pass> passes{};
+  std::vector<PassReport>* reports = nullptr;  ///< receives the passes' reports; null: not requested
+  std::string where{};                         ///< prefix of nodes in reports
+  const detail::Budget* budget = nullptr;      ///< bounds the compilation time; null: unbounded
+};
+
+/// The context of a body: the enclosing program, and the types and extents of the body's inputs.
+struct ProgramScope {
+  const Program& around;
+  std::span<const op::Info> inputs;
+};
+
+}  // namespace tenon::TENON_ABI
