@@ -1,7 +1,8 @@
 // Graphs as attributes: the bodies of If, Loop and Scan.
 #pragma once
 
-#include "tenon/graph/frame.hpp"
+#include "tenon/graph/runner.hpp"
+#include "tenon/graph/text.hpp"
 
 namespace tenon::TENON_ABI {
 

@@ -55,10 +55,9 @@ struct Session::State {
   Executor* executor() const { return options.executor ? options.executor : tenon::detail::current_executor; }
 
   /// Calls f(variant, inputs, budget) with the variant for the options, the inputs in the graph's order, and
-  /// the bounds (null: none).
+  /// the bounds (null: none). Gives `results` the names and the number of the requested outputs first.
   template <class F>
-  void with_inputs(const Feeds& feeds, std::vector<std::string>& output_names, std::vector<Value>& values,
-                   const RunOptions& run, F f);
+  void with_inputs(const Feeds& feeds, Outputs& results, const RunOptions& run, F f);
   /// Sets the named input, searching from input `first` on and then before it. Returns the index after it, at
   /// which feeds in the graph's order find their next input at once.
   std::size_t feed(std::string_view name, const Value& value, std::span<const Value*> inputs,
@@ -131,7 +130,7 @@ TENON_SESSION Outputs Session::run(const Feeds& feeds, const RunOptions& options
 }
 
 TENON_SESSION void Session::run(const Feeds& feeds, Outputs& outputs, const RunOptions& options) const {
-  state().with_inputs(feeds, outputs.names_, outputs.values_, options,
+  state().with_inputs(feeds, outputs, options,
                       [&](const std::shared_ptr<State::Variant>& variant,
                           std::span<const Value* const> inputs, detail::Budget* budget) {
                         variant->runner->run(inputs, nullptr, outputs.values_, options.profile, budget);
@@ -141,7 +140,7 @@ TENON_SESSION void Session::run(const Feeds& feeds, Outputs& outputs, const RunO
 TENON_SESSION Binding Session::bind(const Feeds& feeds, Outputs outputs, const RunOptions& options) const {
   Binding b;
   State& s = state();
-  s.with_inputs(feeds, outputs.names_, outputs.values_, options,
+  s.with_inputs(feeds, outputs, options,
                 [&](const std::shared_ptr<State::Variant>& variant, std::span<const Value* const> inputs,
                     detail::Budget* budget) {
                   auto frame = variant->runner->take(inputs, nullptr, budget);
@@ -174,8 +173,7 @@ TENON_SESSION detail::Plan detail::plan_of(const Program& program, const Feeds& 
 }
 
 template <class F>
-void Session::State::with_inputs(const Feeds& feeds, std::vector<std::string>& output_names,
-                                 std::vector<Value>& values, const RunOptions& run, F f) {
+void Session::State::with_inputs(const Feeds& feeds, Outputs& results, const RunOptions& run, F f) {
   std::optional<detail::Budget> budget;
   if (detail::Budget::needed(run)) budget.emplace(run, allocator());
   const std::size_t count = graph.inputs().size();
@@ -197,8 +195,8 @@ void Session::State::with_inputs(const Feeds& feeds, std::vector<std::string>& o
     if (const Graph::ValueEntry& e = graph.entry(graph.inputs()[k]);
         inputs[k] == nullptr && !e.optional && variant->needed[k])
       throw Error(ErrorCode::invalid_argument, "session", str_cat("input '", e.name, "' is missing"));
-  values.resize(requested(run).size());
-  if (output_names != requested(run)) output_names = requested(run);
+  results.values_.resize(requested(run).size());
+  if (results.names_ != requested(run)) results.names_ = requested(run);
   const ScopedPool use(executor());
   f(variant, inputs, budget ? &*budget : nullptr);
 }

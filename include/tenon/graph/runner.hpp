@@ -1,0 +1,93 @@
+// Runner: keeps frames for several sets of extents and for concurrent threads.
+#pragma once
+
+#include <mutex>
+
+#include "tenon/graph/frame.hpp"
+
+namespace tenon::TENON_ABI::detail {
+
+/// Runs one program for any extents. Any number of threads may call `run` concurrently.
+class Runner {
+ public:
+  Runner(Program program, Allocator& allocator) : program_(std::move(program)), allocator_(&allocator) {
+    idle_.reserve(max_idle + 1);
+  }
+
+  const Program& program() const { return program_; }
+  Allocator& allocator() const { return *allocator_; }
+
+  void run(std::span<const Value* const> inputs, const op::Context* outer, std::span<Value> outputs,
+           Profile* profile, Budget* budget) {
+    std::unique_ptr<Frame> frame = take(inputs, outer, budget);
+    const bool metered = budget != nullptr && budget->meter() != nullptr;
+    const int64_t most = !metered ? no_bound : outer != nullptr ? idle_of_body : budget->meter()->bound();
+    try {
+      frame->run(inputs, outer, outputs, profile, budget);
+    } catch (...) {
+      give(std::move(frame), most);
+      throw;
+    }
+    give(std::move(frame), most);
+  }
+
+  /// A frame for inputs of these types and extents, for the caller's exclusive use.
+  std::unique_ptr<Frame> take(std::span<const Value* const> inputs, const op::Context* outer,
+                              const Budget* budget) {
+    {
+      const std::lock_guard lock(mutex_);
+      for (std::size_t k = idle_.size(); k-- > 0;) {
+        bool fits = true;
+        Frame::for_each_given(program_, inputs, outer, [&](std::size_t g, const Value& v) {
+          fits = fits && same(idle_[k]->given()[g], v);
+        });
+        if (!fits) continue;
+        std::unique_ptr<Frame> frame = std::move(idle_[k]);
+        idle_.erase(idle_.begin() + static_cast<std::ptrdiff_t>(k));
+        return frame;
+      }
+    }
+    std::vector<op::Info> given(program_.given().size());
+    Frame::for_each_given(program_, inputs, outer, [&](std::size_t k, const Value& v) {
+      given[k] = op::info_of(v);
+      given[k].data = nullptr;
+      if (!v.is_tensor()) given[k].dims = {};
+    });
+    return std::make_unique<Frame>(program_, std::move(given), *allocator_, budget);
+  }
+
+  /// The plan for given values of these types and extents.
+  Plan plan(std::span<const op::Info> given) const { return Planner(program_, given).take(); }
+
+ private:
+  static bool same(const op::Info& i, const Value& v) {
+    if (!v.is_tensor()) return i.type == v.type() && !i.dims.ranked();
+    return i.type == Type(v.tensor().dtype()) && i.dims == Dims(v.tensor().extents());
+  }
+  // Keeps a frame for the next run of its extents. The least recently used ones are dropped beyond `most`
+  // bytes of arenas.
+  void give(std::unique_ptr<Frame> frame, int64_t most) {
+    std::array<std::unique_ptr<Frame>, max_idle + 1> old;  // freed outside the lock
+    const std::lock_guard lock(mutex_);
+    idle_.push_back(std::move(frame));
+    std::size_t first = idle_.size();  // the first frame that stays
+    for (int64_t left = most; first > 0 && idle_.size() - first < max_idle; --first) {
+      const int64_t bytes = idle_[first - 1]->plan().arena_bytes;
+      if (bytes > left) break;
+      left -= bytes;
+    }
+    std::move(idle_.begin(), idle_.begin() + static_cast<std::ptrdiff_t>(first), old.begin());
+    idle_.erase(idle_.begin(), idle_.begin() + static_cast<std::ptrdiff_t>(first));
+  }
+
+  static constexpr std::size_t max_idle = 16;
+  // Bytes that the frames of one body may keep in a run with bounded memory: there may be many bodies.
+  static constexpr int64_t idle_of_body = 64 << 10;
+
+  Program program_;
+  Allocator* allocator_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Frame>> idle_;
+};
+
+}  // namespace tenon::TENON_ABI::detail
