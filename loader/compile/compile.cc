@@ -10,7 +10,7 @@
 #include "loader/format/sha1.hpp"
 #include "loader/graph/import.hpp"
 #include "loader/opsets.hpp"
-#include "tenon/graph/passes/fuse_elementwise.hpp"
+#include "tenon/graph/fused/fused_elementwise.hpp"
 #include "tenon/graph/passes/pack_matmul.hpp"
 #include "tenon/graph/plan.hpp"
 #include "tenon/loader.hpp"

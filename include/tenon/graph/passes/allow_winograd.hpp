@@ -3,7 +3,8 @@
 // Without this pass every convolution is computed directly.
 #pragma once
 
-#include "tenon/graph/passes/fuse_convolution.hpp"
+#include "tenon/graph/fused/fused_conv.hpp"
+#include "tenon/graph/program.hpp"
 
 namespace tenon::TENON_ABI::passes {
 

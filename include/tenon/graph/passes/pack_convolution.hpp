@@ -3,8 +3,9 @@
 #pragma once
 
 #include "tenon/base/lasting.hpp"
+#include "tenon/graph/fused/fused_conv.hpp"
 #include "tenon/graph/fused/packed_conv_transpose.hpp"
-#include "tenon/graph/passes/fuse_convolution.hpp"
+#include "tenon/graph/passes/match.hpp"
 
 namespace tenon::TENON_ABI::passes {
 
