@@ -480,7 +480,7 @@ TEST_CASE("fuse_qdq: what is left alone, and why") {
               n.g.add_output("y", n.quantize(node(n.g, op::MaxPool{.kernel_shape = {2, 2}}, {x}), 2, 0));
               return std::move(n.g);
             },
-            3) == "-the scale before is not that behind;");
+            3) == "-the scale before it is not the one after it;");
   CHECK(reports(
             [] {
               Net n;
