@@ -10,6 +10,7 @@
 #include "loader/edit/diff.hpp"
 #include "loader/edit/simplify.hpp"
 #include "loader/format/large_data.hpp"
+#include "loader/format/read_message.hpp"
 #include "loader/format/save.hpp"
 #include "loader/function/inline.hpp"
 #include "loader/graph/export.hpp"

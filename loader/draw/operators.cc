@@ -2,11 +2,13 @@
 
 #include <functional>
 #include <map>
+#include <set>
 
 #include "loader/convert/convert_step.hpp"
 #include "loader/display.hpp"
 #include "loader/draw/header_comment.hpp"
 #include "loader/draw/page.hpp"
+#include "loader/opsets.hpp"
 #include "tenon/base/version.hpp"
 
 namespace tenon::TENON_ABI::loader {
@@ -25,16 +27,10 @@ class OperatorsPage {
  public:
   [[gnu::cold]] OperatorsPage(const Registry& registry, std::span<const HeaderText> headers)
       : registry_(registry), headers_(headers) {
-    std::map<std::string, std::string> groups;
+    std::set<std::string> groups;
     std::size_t count = 0;
     for (const auto& [key, versions] : registry.operators()) {
-      std::string_view folder = registry.source(*versions.rbegin()->second).header;
-      folder = folder.substr(0, folder.rfind('/'));
-      folder = folder.substr(folder.rfind('/') + 1);
-      std::string& group = groups[str_cat(key.first, folder.empty() ? "" : ": ", folder)];
-      group.swap(out_);
-      add_operator(key, versions);
-      group.swap(out_);
+      groups.insert(group_of(key, versions));
       count += versions.size();
     }
     const std::string title = str_cat("Operators of Tenon ", library_version);
@@ -45,9 +41,10 @@ class OperatorsPage {
          "id=\"count\"></span></header>\n"
          "<main>\n<p>",
          str_cat(registry.operators().size(), " operators, ", count, about), "</p>\n"});
-    for (const auto& [name, text] : groups) {
-      add({"<section><h2>", str_cat(name.empty() || name[0] == ':' ? "ai.onnx" : "", name), "</h2>\n"});
-      out_ += text;
+    for (const std::string& group : groups) {
+      add({"<section><h2>", group, "</h2>\n"});
+      for (const auto& [key, versions] : registry.operators())
+        if (group_of(key, versions) == group) add_operator(key, versions);
       add({"</section>\n"});
     }
     add({"</main>\n<script>"});
@@ -57,6 +54,13 @@ class OperatorsPage {
   std::string take() { return std::move(out_); }
 
  private:
+  // "ai.onnx / nn": the domain and the header's folder.
+  std::string group_of(const Registry::Key& key, const Versions& versions) const {
+    std::string_view folder = registry_.source(*versions.rbegin()->second).header;
+    folder = folder.substr(0, folder.rfind('/'));
+    folder = folder.substr(folder.rfind('/') + 1);
+    return str_cat(display(key.first), folder.empty() ? "" : " / ", folder);
+  }
   // Markup and text in turn; text is escaped.
   [[gnu::cold]] void add(std::initializer_list<std::string_view> parts) {
     bool is_text = false;
@@ -121,25 +125,25 @@ class OperatorsPage {
         find_struct(headers_, source.header, source.type.substr(source.type.rfind(':') + 1));
     // An example ends the comment: "op::Add{}(1.5f, 2.0f) gives 3.5".
     const std::string_view comment = commented.comment;
-    const std::size_t op = comment.find("op::");
-    const std::size_t example = op == comment.npos ? comment.size() : comment.rfind(' ', op) + 1;
+    const std::size_t call = comment.find("op::");
+    const std::size_t example = call == comment.npos ? comment.size() : comment.rfind(' ', call) + 1;
     add_paragraph("<p>", comment.substr(0, example));
     add_paragraph("<p class=\"example\">", comment.substr(example));
-    const auto operand = [this](const op::Param& p, int version) {
-      if (!p.in(version)) return;
-      add({"<tr><td>", p.name, "</td><td>", p.type, "</td><td>"});
-      if (p.arity == op::optional) add_note("optional");
-      if (p.arity == op::variadic) add_note(str_cat("variadic, at least ", int{p.min_arity}));
-      if (p.heterogeneous) add_note("of any types");
-    };
-    add_table(c, "Input", "", c.spec->inputs.size(),
-              [&](int k, int version) { operand(c.spec->input(k, version), version); });
-    add_table(c, "Output", "", c.spec->outputs.size(),
-              [&](int k, int version) { operand(c.spec->output(k, version), version); });
+    for (const bool is_output : {false, true})
+      add_table(c, is_output ? "Output" : "Input", "",
+                is_output ? c.spec->outputs.size() : c.spec->inputs.size(), [&](int k, int version) {
+                  const op::Param& p = is_output ? c.spec->output(k, version) : c.spec->input(k, version);
+                  if (!p.in(version)) return;
+                  add({"<tr><td>", p.name, "</td><td>", p.type, "</td><td>"});
+                  if (p.arity == op::optional) add_note("optional");
+                  if (p.arity == op::variadic) add_note(str_cat("variadic, at least ", int{p.min_arity}));
+                  if (p.heterogeneous) add_note("of any types");
+                });
     const auto attributes = [&c](int version) { return c.attributes(c.create(version).get()); };
     add_table(c, "Attribute", "Default", static_cast<int>(attributes(c.spec->latest()).size()),
               [&](int k, int version) {
-                const op::AttributeInfo a = std::move(attributes(version)[static_cast<std::size_t>(k)]);
+                const std::vector<op::AttributeInfo> list = attributes(version);
+                const op::AttributeInfo& a = list[static_cast<std::size_t>(k)];
                 if (!a.in(version)) return;
                 add({"<tr><td>", a.name, "</td><td>", op::name_of(a.type), "</td><td>"});
                 if (a.required) {

@@ -1,5 +1,5 @@
+#include "loader/format/read_message.hpp"
 #include "loader/format/wire.hpp"
-#include "loader/graph/import.hpp"
 #include "loader/tool/command.hpp"
 #include "loader/tool/models.hpp"
 #include "tenon/base/convert.hpp"

@@ -1,0 +1,58 @@
+// Missing operators, types and opsets: all in one error, before a graph is read.
+#include "loader/graph/importer.hpp"
+
+namespace tenon::TENON_ABI::loader {
+
+void Importer::report_missing() {
+  for (const auto& [domain, version] : opsets_) check_opset(domain, version);
+  scan(model_.graph(), opsets_);
+  for (const auto& [key, f] : functions_) {
+    const Opsets own = read_opsets(f->opset_import(), str_cat("function '", f->name(), "'"));
+    for (const auto& n : f->node()) scan(n, own.empty() ? opsets_ : own);
+    for (const auto& a : f->attribute_proto())
+      if (a.has_g()) scan(a.g(), own.empty() ? opsets_ : own);
+  }
+  if (missing_.empty()) return;
+  std::string list;
+  for (const std::string& s : missing_) list += str_cat(list.empty() ? "" : "; ", s);
+  throw Error(ErrorCode::not_supported, "model", list);
+}
+
+void Importer::check_opset(const std::string& domain, int version) {
+  // In other domains, a registry may lack the operators that introduced the newest version.
+  if (!domain.empty() && !domain.starts_with("ai.onnx")) return;
+  const int newest = registry_.newest(domain);
+  if (newest > 0 && version > newest)
+    missing_.insert(
+        str_cat("opset ", version, " of ", display(domain), " (the newest known is ", newest, ")"));
+}
+
+void Importer::scan(const onnx::GraphProto& g, const Opsets& opsets) {
+  for (const auto& v : g.input()) note_unsupported([&] { read_type(v.type()); });
+  for (const auto& v : g.output()) note_unsupported([&] { read_type(v.type()); });
+  for (const auto& v : g.value_info()) note_unsupported([&] { read_type(v.type()); });
+  for (const auto& t : g.initializer()) scan_type(t.data_type());
+  for (const auto& t : g.sparse_initializer()) scan_type(t.values().data_type());
+  for (const auto& n : g.node()) scan(n, opsets);
+}
+
+void Importer::scan_type(int32_t number) {
+  if (dtype_from_onnx(number) == DType::undefined) missing_.insert(str_cat("element type ", number));
+}
+
+void Importer::scan(const onnx::NodeProto& n, const Opsets& opsets) {
+  for (const auto& a : n.attribute()) {
+    if (a.has_g()) scan(a.g(), opsets);
+    for (const auto& g : a.graphs()) scan(g, opsets);
+    if (a.has_t()) scan_type(a.t().data_type());
+  }
+  if (find_function(n) != nullptr) return;
+  const auto domain = canonical(n.domain());
+  const auto it = opsets.find(domain);
+  if (it == opsets.end())
+    missing_.insert(str_cat("operator ", display(domain), ".", n.op_type(), " (the domain is not imported)"));
+  else if (registry_.find(domain, n.op_type(), it->second).op_class == nullptr)
+    missing_.insert(str_cat("operator ", display(domain), ".", n.op_type(), " at opset ", it->second));
+}
+
+}  // namespace tenon::TENON_ABI::loader
