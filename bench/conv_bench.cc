@@ -10,7 +10,7 @@
 #include "tenon/base/thread_pool.hpp"
 #include "tenon/kernels/conv/conv.hpp"
 #include "tenon/kernels/conv/pool.hpp"
-#include "tenon/kernels/conv/quant_conv.hpp"
+#include "tenon/kernels/quant_conv/quant_conv.hpp"
 
 namespace {
 

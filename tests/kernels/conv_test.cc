@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "tenon/base/thread_pool.hpp"
-#include "tenon/kernels/conv/quant_conv.hpp"
-#include "tenon/kernels/conv/quant_conv_last.hpp"
 #include "tenon/kernels/conv/transposed.hpp"
+#include "tenon/kernels/quant_conv/last.hpp"
+#include "tenon/kernels/quant_conv/quant_conv.hpp"
 #include "tenon/kernels/requantize.hpp"
 
 using namespace tenon;

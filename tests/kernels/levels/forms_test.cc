@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "tenon/base/thread_pool.hpp"
-#include "tenon/kernels/conv/quant_conv_last.hpp"
 #include "tenon/kernels/gemm/gemm.hpp"
 #include "tenon/kernels/gemm/quant_gemm.hpp"
+#include "tenon/kernels/quant_conv/last.hpp"
 
 using namespace tenon;
 using namespace tenon::kernels;

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "tenon/graph/fused/quantized.hpp"
-#include "tenon/kernels/conv/quant_conv_last.hpp"
 #include "tenon/kernels/move/move.hpp"
+#include "tenon/kernels/quant_conv/last.hpp"
 
 namespace tenon::TENON_ABI::passes {
 

@@ -1,7 +1,7 @@
 // ConvInteger and QLinearConv share the rule for zero points and the kernel call.
 #pragma once
 
-#include "tenon/kernels/conv/quant_conv.hpp"
+#include "tenon/kernels/quant_conv/quant_conv.hpp"
 #include "tenon/op/families/window.hpp"
 
 namespace tenon::TENON_ABI::op {

@@ -8,10 +8,10 @@
 
 #include "tenon/base/parallel.hpp"
 #include "tenon/base/scratch.hpp"
-#include "tenon/kernels/conv/quant_conv_last_operands.hpp"
-#include "tenon/kernels/conv/quant_conv_last_weights.hpp"
 #include "tenon/kernels/conv/sliding.hpp"
 #include "tenon/kernels/gemm/byte_tiles.hpp"
+#include "tenon/kernels/quant_conv/last_operands.hpp"
+#include "tenon/kernels/quant_conv/last_weights.hpp"
 #include "tenon/simd/copy.hpp"
 
 namespace tenon::TENON_ABI::kernels::conv_last_detail {

@@ -7,9 +7,9 @@
 
 #include "tenon/base/parallel.hpp"
 #include "tenon/base/scratch.hpp"
-#include "tenon/kernels/conv/quant_conv_last_args.hpp"
 #include "tenon/kernels/gemm/byte_excess.hpp"
 #include "tenon/kernels/gemm/bytes.hpp"
+#include "tenon/kernels/quant_conv/last_args.hpp"
 #include "tenon/simd/batch.hpp"
 #include "tenon/simd/tiles.hpp"
 

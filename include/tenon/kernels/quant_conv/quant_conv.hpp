@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "tenon/kernels/conv/quant_conv_args.hpp"
+#include "tenon/kernels/quant_conv/args.hpp"
 #include "tenon/simd/arch.hpp"
 
 namespace tenon::TENON_ABI::kernels {
@@ -35,5 +35,5 @@ inline void quant_conv_pack_weights(const QuantConvArgs& args, int32_t* packed) 
 }  // namespace tenon::TENON_ABI::kernels
 
 #ifndef TENON_COMPILED
-#include "tenon/kernels/conv/quant_conv_impl.hpp"
+#include "tenon/kernels/quant_conv/quant_conv_impl.hpp"
 #endif

@@ -1,10 +1,10 @@
 // Convolutions of bytes over tensors of (N, H, W, C): entries. Neighbouring output channels are lanes, and
 // four neighbouring input channels are a word, so nothing is gathered or copied, whatever the kernel and the
 // width of an image. Bytes are unsigned: signed ones and their zero points are raised by 128. Bodies:
-// quant_conv_last_impl.hpp.
+// last_impl.hpp.
 #pragma once
 
-#include "tenon/kernels/conv/quant_conv_last_args.hpp"
+#include "tenon/kernels/quant_conv/last_args.hpp"
 #include "tenon/simd/arch.hpp"
 
 namespace tenon::TENON_ABI::kernels {
@@ -53,5 +53,5 @@ inline void quant_conv_last(const QuantConvLastArgs& args) {
 }  // namespace tenon::TENON_ABI::kernels
 
 #ifndef TENON_COMPILED
-#include "tenon/kernels/conv/quant_conv_last_impl.hpp"
+#include "tenon/kernels/quant_conv/last_impl.hpp"
 #endif

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "tenon/kernels/conv/quant_conv_args.hpp"
+#include "tenon/kernels/quant_conv/args.hpp"
 #include "tenon/simd/batch.hpp"
 
 namespace tenon::TENON_ABI::kernels::quant_conv_detail {

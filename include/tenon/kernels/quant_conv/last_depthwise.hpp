@@ -13,8 +13,8 @@
 
 #include "tenon/base/parallel.hpp"
 #include "tenon/base/scratch.hpp"
-#include "tenon/kernels/conv/quant_conv_last_weights.hpp"
 #include "tenon/kernels/gemm/bytes.hpp"
+#include "tenon/kernels/quant_conv/last_weights.hpp"
 #include "tenon/simd/batch.hpp"
 
 namespace tenon::TENON_ABI::kernels::conv_last_detail {

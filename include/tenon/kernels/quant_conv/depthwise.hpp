@@ -11,9 +11,9 @@
 #include "tenon/base/parallel.hpp"
 #include "tenon/base/scratch.hpp"
 #include "tenon/kernels/conv/conv.hpp"
-#include "tenon/kernels/conv/quant_conv_args.hpp"
-#include "tenon/kernels/conv/quant_conv_bytes.hpp"
 #include "tenon/kernels/gemm/bytes.hpp"
+#include "tenon/kernels/quant_conv/args.hpp"
+#include "tenon/kernels/quant_conv/bytes.hpp"
 
 namespace tenon::TENON_ABI::kernels::quant_conv_detail {
 
