@@ -10,6 +10,7 @@
 #include <cmath>
 
 #include "tenon/array/factory.hpp"
+#include "tenon/base/costs.hpp"
 #include "tenon/kernels/random.hpp"
 
 namespace tenon::TENON_ABI {
@@ -96,7 +97,7 @@ Tensor<T, S> make_random(std::span<const int64_t> extents, uint64_t seed, Bound<
   if constexpr (std::is_integral_v<T>) {
     if (high < low) refuse("high is below low");
     const uint64_t range = static_cast<uint64_t>(high) - static_cast<uint64_t>(low) + 1;
-    parallel_for(t.size(), 1 << 10, [&](int64_t begin, int64_t end) {
+    parallel_for(t.size(), task_work::draws / 2, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         Draws draws(philox, i);
         y[i] = static_cast<T>(static_cast<uint64_t>(low) + below(draws, range));
@@ -112,7 +113,7 @@ Tensor<T, S> make_random(std::span<const int64_t> extents, uint64_t seed, Bound<
       return convert<T>(low == 0 && span == 1 ? u : std::fma(span, u, low));
     };
     const int64_t n = t.size();
-    parallel_for(n / 2 + n % 2, 1 << 10, [&](int64_t begin, int64_t end) {
+    parallel_for(n / 2 + n % 2, task_work::draws / 2, [&](int64_t begin, int64_t end) {
       for (int64_t block = begin; block < end; ++block) {
         const std::array<double, 2> u = philox.uniform(static_cast<uint64_t>(block));
         y[2 * block] = number(u[0]);

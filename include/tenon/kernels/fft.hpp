@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "tenon/base/convert.hpp"
+#include "tenon/base/costs.hpp"
 #include "tenon/base/parallel.hpp"
 #include "tenon/base/scratch.hpp"
 
@@ -264,7 +265,7 @@ void dft(const T* x, T* y, const DftArgs& args) {
   const double sign = args.inverse ? -1 : 1, scale = args.inverse ? 1 / static_cast<double>(n) : 1;
   Scratch tables;
   const LineTransform plan(n, !args.complex_in && !args.inverse, tables);
-  const int64_t grain = std::max(int64_t{1}, (int64_t{1} << 13) / (n * columns));
+  const int64_t grain = std::max(int64_t{1}, task_work::costly / (n * columns));
   parallel_for(args.outer * blocks, grain, [&](int64_t begin, int64_t end) {
     Scratch scratch;
     Complex *lines = scratch.take<Complex>(columns * plan.line()), *work = scratch.take<Complex>(plan.work());
@@ -315,28 +316,27 @@ void stft(const T* x, T* y, const StftArgs<T>& args) {
   const int64_t n = args.length, in = args.complex_in ? 2 : 1;
   Scratch tables;
   const LineTransform plan(n, !args.complex_in, tables);
-  parallel_for(args.batch * args.frames, std::max(int64_t{1}, (int64_t{1} << 13) / n),
-               [&](int64_t begin, int64_t end) {
-                 Scratch scratch;
-                 Complex *line = scratch.take<Complex>(plan.line()),
-                         *work = scratch.take<Complex>(plan.work());
-                 for (int64_t f = begin; f < end; ++f) {
-                   const T* frame = x + (f / args.frames * args.signal + f % args.frames * args.step) * in;
-                   std::fill_n(line, plan.line(), Complex{});
-                   for (int64_t i = 0; i < n; ++i) {
-                     const double w = args.window ? static_cast<double>(args.window[i]) : 1;
-                     plan.put(line, i, w * static_cast<double>(frame[i * in]),
-                              in == 2 ? w * static_cast<double>(frame[i * in + 1]) : 0);
-                   }
-                   plan.transform(line, work);
-                   T* bins = y + f * args.bins * 2;
-                   for (int64_t k = 0; k < args.bins; ++k) {
-                     const Complex z = plan.at(line, k);
-                     bins[2 * k] = convert<T>(z.re);
-                     bins[2 * k + 1] = convert<T>(z.im);
-                   }
-                 }
-               });
+  const int64_t grain = std::max(int64_t{1}, task_work::costly / n);
+  parallel_for(args.batch * args.frames, grain, [&](int64_t begin, int64_t end) {
+    Scratch scratch;
+    Complex *line = scratch.take<Complex>(plan.line()), *work = scratch.take<Complex>(plan.work());
+    for (int64_t f = begin; f < end; ++f) {
+      const T* frame = x + (f / args.frames * args.signal + f % args.frames * args.step) * in;
+      std::fill_n(line, plan.line(), Complex{});
+      for (int64_t i = 0; i < n; ++i) {
+        const double w = args.window ? static_cast<double>(args.window[i]) : 1;
+        plan.put(line, i, w * static_cast<double>(frame[i * in]),
+                 in == 2 ? w * static_cast<double>(frame[i * in + 1]) : 0);
+      }
+      plan.transform(line, work);
+      T* bins = y + f * args.bins * 2;
+      for (int64_t k = 0; k < args.bins; ++k) {
+        const Complex z = plan.at(line, k);
+        bins[2 * k] = convert<T>(z.re);
+        bins[2 * k + 1] = convert<T>(z.im);
+      }
+    }
+  });
 }
 
 }  // namespace tenon::TENON_ABI::kernels

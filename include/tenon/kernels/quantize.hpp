@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "tenon/base/convert.hpp"
+#include "tenon/base/costs.hpp"
 #include "tenon/base/parallel.hpp"
 #include "tenon/base/scratch.hpp"
 #include "tenon/base/types.hpp"
@@ -385,7 +386,7 @@ void by_bytes(const Args& a, F f) {
     }
     longer.grid = QuantGrid::per_axis(1 + n / length, length, 1);
   }
-  parallel_for(n, int64_t{1} << 14, [&](int64_t begin, int64_t end) { f(longer, begin, end); });
+  parallel_for(n, task_work::moderate, [&](int64_t begin, int64_t end) { f(longer, begin, end); });
 }
 
 }  // namespace detail
@@ -476,7 +477,7 @@ inline DynamicScale dynamic_scale(float least, float greatest) {
 /// The same for n numbers.
 inline DynamicScale dynamic_scale(const float* x, int64_t n) {
   if (n == 0) return {};
-  constexpr int64_t grain = 1 << 14;
+  constexpr int64_t grain = task_work::moderate;
   Scratch scratch;
   auto* const ranges = scratch.take<float>((n + grain - 1) / grain * 2);
   parallel_for(n, grain, [&](int64_t begin, int64_t end) {

@@ -12,6 +12,7 @@
 #include <limits>
 
 #include "tenon/base/convert.hpp"
+#include "tenon/base/costs.hpp"
 #include "tenon/base/parallel.hpp"
 #include "tenon/base/scratch.hpp"
 
@@ -78,7 +79,7 @@ inline uint64_t fresh_seed() {
 template <class T>
 void random_normal(T* y, int64_t n, uint64_t seed, double mean, double deviation) {
   const Philox philox(seed);
-  parallel_for((n + 1) / 2, 1 << 10, [=](int64_t begin, int64_t end) {
+  parallel_for((n + 1) / 2, task_work::draws / 2, [=](int64_t begin, int64_t end) {
     for (int64_t block = begin; block < end; ++block) {
       const std::array<double, 2> z = philox.normal(static_cast<uint64_t>(block));
       y[2 * block] = convert<T>(mean + deviation * z[0]);
@@ -92,7 +93,7 @@ template <class T>
 void random_uniform(T* y, int64_t n, uint64_t seed, double low, double high) {
   const Philox philox(seed);
   const double span = high - low;
-  parallel_for((n + 1) / 2, 1 << 11, [=](int64_t begin, int64_t end) {
+  parallel_for((n + 1) / 2, task_work::draws, [=](int64_t begin, int64_t end) {
     for (int64_t block = begin; block < end; ++block) {
       const std::array<double, 2> u = philox.uniform(static_cast<uint64_t>(block));
       y[2 * block] = convert<T>(low + span * u[0]);
@@ -105,7 +106,7 @@ void random_uniform(T* y, int64_t n, uint64_t seed, double low, double high) {
 template <class T>
 void random_bernoulli(const T* p, bool* y, int64_t n, uint64_t seed) {
   const Philox philox(seed);
-  parallel_for((n + 1) / 2, 1 << 11, [=](int64_t begin, int64_t end) {
+  parallel_for((n + 1) / 2, task_work::draws, [=](int64_t begin, int64_t end) {
     for (int64_t block = begin; block < end; ++block) {
       const std::array<double, 2> u = philox.uniform(static_cast<uint64_t>(block));
       y[2 * block] = u[0] < static_cast<double>(p[2 * block]);
@@ -120,7 +121,8 @@ void random_bernoulli(const T* p, bool* y, int64_t n, uint64_t seed) {
 template <class T, class I>
 bool random_multinomial(const T* x, I* y, int64_t rows, int64_t classes, int64_t samples, uint64_t seed) {
   const Philox philox(seed);
-  const int64_t blocks = (samples + 1) / 2, grain = std::max(int64_t{1}, (1 << 12) / (classes + samples));
+  const int64_t blocks = (samples + 1) / 2,
+                grain = std::max(int64_t{1}, task_work::searches / (classes + samples));
   std::atomic<bool> all{true};
   parallel_for(rows, grain, [&](int64_t begin, int64_t end) {
     Scratch scratch;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "tenon/base/costs.hpp"
 #include "tenon/base/parallel.hpp"
 #include "tenon/simd/arch.hpp"
 
@@ -35,7 +36,7 @@ void requantize_row_impl(const int32_t* x, int64_t n, float rate, const float* c
 /// See RequantizeArgs.
 template <class T>
 void requantize(const RequantizeArgs<T>& a) {
-  constexpr int64_t grain = 1 << 14;  // elements per task
+  constexpr int64_t grain = task_work::moderate;
   parallel_for(a.rows, std::max<int64_t>(1, grain / std::max<int64_t>(a.n, 1)),
                [&](int64_t begin, int64_t end) {
                  simd::dispatch([&]<class Arch>(Arch) {
@@ -70,7 +71,7 @@ void add_bytes_impl(const AddBytesArgs& args, int64_t begin, int64_t end);
 
 /// See AddBytesArgs.
 inline void add_bytes(const AddBytesArgs& a) {
-  parallel_for(a.n, int64_t{1} << 15, [&](int64_t begin, int64_t end) {
+  parallel_for(a.n, task_work::cheap, [&](int64_t begin, int64_t end) {
     simd::dispatch([&]<class Arch>(Arch) { add_bytes_impl<Arch>(a, begin, end); });
   });
 }
@@ -92,7 +93,7 @@ void mul_bytes_impl(const MulBytesArgs& args, const uint8_t* a, const uint8_t* b
 
 /// See MulBytesArgs.
 inline void mul_bytes(const MulBytesArgs& g) {
-  constexpr int64_t longest = int64_t{1} << 15;
+  constexpr int64_t longest = task_work::cheap;
   const int64_t pieces = (g.n + longest - 1) / longest;  // per row
   parallel_for(g.outer * g.rows * pieces, std::max<int64_t>(1, longest / std::max<int64_t>(g.n, 1)),
                [&](int64_t begin, int64_t end) {
@@ -116,7 +117,7 @@ void look_up_bytes_impl(const uint8_t* table, const uint8_t* x, int64_t n, uint8
 
 /// y[i] = table[x[i]], of bytes; y may be x.
 inline void look_up_bytes(const uint8_t* table, const uint8_t* x, int64_t n, uint8_t* y) {
-  parallel_for(n, int64_t{1} << 16, [&](int64_t begin, int64_t end) {
+  parallel_for(n, task_work::bytes, [&](int64_t begin, int64_t end) {
     simd::dispatch(
         [&]<class Arch>(Arch) { look_up_bytes_impl<Arch>(table, x + begin, end - begin, y + begin); });
   });

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "tenon/base/costs.hpp"
 #include "tenon/base/parallel.hpp"
 #include "tenon/base/scratch.hpp"
 #include "tenon/kernels/elementwise/elementwise.hpp"
@@ -132,7 +133,7 @@ struct RnnCut {
   RnnCut(const RnnArgs<T>& a, int64_t gates) : hidden(a.hidden), rows(a.batch) {
     // Multiply-adds of a microsecond, several times what synchronising threads takes; and of the time that
     // waking them takes.
-    constexpr int64_t part = 1 << 15, all = 1 << 17;
+    constexpr int64_t part = task_work::products / 4, all = task_work::products;
     if (hidden <= 4) return;
     const int64_t work = rows * gates * hidden * hidden;
     divisible = work >= 2 * part;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "tenon/base/costs.hpp"
 #include "tenon/base/parallel.hpp"
 #include "tenon/base/scratch.hpp"
 #include "tenon/base/types.hpp"
@@ -33,7 +34,7 @@ void rotary(const RotaryArgs<T>& a) {
   constexpr bool narrow = !std::is_same_v<T, W>;
   const int64_t rotated = 2 * a.pairs;
   const int64_t work = std::max<int64_t>(1, a.heads * a.size);
-  parallel_for(a.batch * a.steps, std::max<int64_t>(1, (int64_t{1} << 13) / work),
+  parallel_for(a.batch * a.steps, std::max<int64_t>(1, task_work::costly / work),
                [&](int64_t first, int64_t last) {
                  Scratch scratch;
                  W *wide_cos = nullptr, *wide_sin = nullptr, *wide_x = nullptr;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "tenon/base/costs.hpp"
 #include "tenon/base/parallel.hpp"
 #include "tenon/base/uncontracted.hpp"
 
@@ -15,7 +16,7 @@ namespace tenon::TENON_ABI::kernels {
 template <class C>
 void squared_distances(const C* x, int64_t rows, const C* v, int64_t count, int64_t n, C* d) {
   const int64_t work = std::max<int64_t>(count * n, 1);
-  parallel_for(rows, std::max<int64_t>((1 << 14) / work, 1), [=](int64_t begin, int64_t end) {
+  parallel_for(rows, std::max<int64_t>(task_work::moderate / work, 1), [=](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r)
       for (int64_t c = 0; c < count; ++c) {
         const C *a = x + r * n, *b = v + c * n;

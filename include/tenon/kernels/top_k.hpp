@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "tenon/base/costs.hpp"
 #include "tenon/base/parallel.hpp"
 #include "tenon/base/scratch.hpp"
 #include "tenon/base/types.hpp"
@@ -228,7 +229,7 @@ inline void top_k(DType type, const void* x, int64_t outer, int64_t extent, int6
                                               std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>>>>;
   });
   const int64_t room = k < extent / 2 ? std::min(extent, std::max<int64_t>(2 * k, 64)) : extent;
-  constexpr int64_t elements = 1 << 14;  // per task, approximately
+  constexpr int64_t elements = task_work::moderate;  // per task, approximately
   // Neighbouring rows are processed together, 16 or 4 at a time.
   constexpr int64_t most = 16;
   const bool in_columns = type == DType::float32 && inner >= 4 && k <= most;

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "tenon/base/costs.hpp"
 #include "tenon/base/parallel.hpp"
 #include "tenon/base/scratch.hpp"
 
@@ -333,7 +334,7 @@ class TreeTable {
 template <class C, class X, class F>
 void tree_ensemble(const TreeTable<C>& table, TreeJoin join, double initial, const X* x, int64_t rows,
                    int64_t features, int64_t targets, const F& finish) {
-  constexpr int64_t block = 64, steps = 1 << 14;
+  constexpr int64_t block = 64, steps = task_work::moderate;
   const int64_t work = 8 * std::max<int64_t>(table.trees(), 1);
   parallel_for(rows, std::max(block, steps / work), [&](int64_t begin, int64_t end) {
     Scratch scratch;

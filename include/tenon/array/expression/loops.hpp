@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "tenon/array/expression/operands.hpp"
+#include "tenon/base/costs.hpp"
 #include "tenon/base/scratch.hpp"
 #include "tenon/op/families/arithmetic.hpp"
 #include "tenon/op/families/unary.hpp"
@@ -57,7 +58,7 @@ template <class T, class S>
 struct Part<TensorView<const T, S>> {
   static constexpr int leaves = 1;
   static constexpr bool in_lanes = std::is_same_v<T, float> || std::is_same_v<T, double>;
-  static constexpr int64_t grain = kernels::detail::cheap_grain;
+  static constexpr int64_t grain = task_work::cheap;
 };
 template <class T, class S>
 struct Part<Held<T, S>> : Part<TensorView<const T, S>> {};
@@ -70,12 +71,12 @@ struct Part<Expression<Op, X...>> {
   static constexpr int leaves = (0 + ... + Part<X>::leaves);
 #ifdef TENON_COMPILED
   static constexpr bool in_lanes = false;
-  static constexpr int64_t grain = kernels::detail::costly_grain;
+  static constexpr int64_t grain = task_work::costly;
 #else
   using Function = LaneFunction<function_of<Op>>;
   static constexpr bool in_lanes = Function::grain != 0 && (Part<X>::in_lanes && ...);
   static constexpr int64_t grain =
-      in_lanes ? std::min({Function::grain, Part<X>::grain...}) : kernels::detail::costly_grain;
+      in_lanes ? std::min({Function::grain, Part<X>::grain...}) : task_work::costly;
 #endif
 };
 

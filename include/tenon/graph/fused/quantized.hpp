@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "tenon/base/costs.hpp"
 #include "tenon/base/parallel.hpp"
 #include "tenon/base/storage.hpp"
 #include "tenon/graph/fused/bounds.hpp"
@@ -258,7 +259,7 @@ struct QuantizedGlobalAverage {
     // Adjacent channels, which are summed together.
     const int64_t beside = last ? std::min<int64_t>(channels, 256) : 1, step = last ? channels : 1;
     const int64_t blocks = (channels + beside - 1) / beside;
-    parallel_for(out.extent(0) * blocks, std::max<int64_t>((int64_t{1} << 15) / (beside * (cells + 1)), 1),
+    parallel_for(out.extent(0) * blocks, std::max<int64_t>(task_work::cheap / (beside * (cells + 1)), 1),
                  [&](int64_t begin, int64_t end) {
                    for (int64_t b = begin; b < end; ++b) {
                      const int64_t image = b / blocks, c = b % blocks * beside;

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "tenon/base/costs.hpp"
 #include "tenon/base/parallel.hpp"
 #include "tenon/base/scratch.hpp"
 #include "tenon/kernels/conv/blocked.hpp"
@@ -315,18 +316,17 @@ void for_blocks(int64_t batch, int64_t channels, int64_t cells, F f) {
   constexpr int64_t most = 256;
   const int64_t blocks = up(channels, L), pieces = up(cells, most), threads = threads_at_hand();
   const int64_t parts = cells > channels ? std::min(threads, pieces) : 1, part = up(pieces, parts);
-  parallel_for(batch * parts * blocks * part, up(int64_t{1} << 14, std::clamp<int64_t>(cells, 1, most) * L),
-               [&](int64_t task, int64_t end) {
-                 for (; task < end; ++task) {
-                   const int64_t of_image = task % (parts * blocks * part),
-                                 image = task / (parts * blocks * part);
-                   const int64_t piece = of_image / (blocks * part) * part + task % part;
-                   if (piece >= pieces) continue;
-                   const int64_t block = task / part % blocks, first = block * L, cell = piece * most;
-                   f((image * channels + first) * cells + cell, ((image * blocks + block) * cells + cell) * L,
-                     std::min<int64_t>(L, channels - first), std::min(most, cells - cell));
-                 }
-               });
+  const int64_t grain = up(task_work::moderate, std::clamp<int64_t>(cells, 1, most) * L);
+  parallel_for(batch * parts * blocks * part, grain, [&](int64_t task, int64_t end) {
+    for (; task < end; ++task) {
+      const int64_t of_image = task % (parts * blocks * part), image = task / (parts * blocks * part);
+      const int64_t piece = of_image / (blocks * part) * part + task % part;
+      if (piece >= pieces) continue;
+      const int64_t block = task / part % blocks, first = block * L, cell = piece * most;
+      f((image * channels + first) * cells + cell, ((image * blocks + block) * cells + cell) * L,
+        std::min<int64_t>(L, channels - first), std::min(most, cells - cell));
+    }
+  });
 }
 
 }  // namespace tenon::TENON_ABI::kernels::blocked_detail

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "tenon/base/costs.hpp"
 #include "tenon/base/parallel.hpp"
 #include "tenon/kernels/conv/geometry.hpp"
 #include "tenon/kernels/elementwise/elementwise.hpp"
@@ -194,14 +195,15 @@ constexpr int vectors_at(int64_t at, int64_t vectors) {
   return vectors == 1 ? 1 : at == 0 && vectors % 2 == 1 ? 3 : 2;
 }
 
-/// Tasks of a loop, at least `least`, that should take about as long as 2^20 products each; equally many for
-/// each available thread.
+/// Tasks of a loop, at least `least`, of four times task_work::tile_products; equally many for each
+/// available thread.
 template <class Arch>
 int64_t tasks_for(double products, int64_t least) {
   const int64_t threads = threads_at_hand();
   if (threads == 1) return least;
+  constexpr double size = 4 * task_work::tile_products;
   const int64_t tasks = std::max(
-      static_cast<int64_t>(std::min(products / (1 << 20) + 1, 4.0 * static_cast<double>(threads))), least);
+      static_cast<int64_t>(std::min(products / size + 1, 4.0 * static_cast<double>(threads))), least);
   return tasks < threads ? tasks : up(tasks, threads) * threads;
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "tenon/base/costs.hpp"
 #include "tenon/base/parallel.hpp"
 #include "tenon/base/scratch.hpp"
 #include "tenon/base/types.hpp"
@@ -68,7 +69,7 @@ void col2im(const Col2ImArgs<T>& a) {
   int64_t image = 1, block = 1, blocks = 1;
   for (int d = 0; d < a.rank; ++d) image *= a.image[d], block *= a.block[d], blocks *= a.blocks[d];
   const int64_t work = std::max<int64_t>(1, image + block * blocks);
-  parallel_for(a.planes, std::max<int64_t>(1, (int64_t{1} << 15) / work), [&](int64_t begin, int64_t end) {
+  parallel_for(a.planes, std::max<int64_t>(1, task_work::cheap / work), [&](int64_t begin, int64_t end) {
     for (int64_t p = begin; p < end; ++p) {
       const auto add_to = [&](auto* plane) {
         std::fill_n(plane, image, std::remove_pointer_t<decltype(plane)>{});

@@ -10,6 +10,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "tenon/base/costs.hpp"
 #include "tenon/base/parallel.hpp"
 #include "tenon/base/scratch.hpp"
 #include "tenon/kernels/conv/conv.hpp"
@@ -196,7 +197,7 @@ void run_depthwise(const ConvArgs<T>& g, const SlidingWindow<Arch>& w, const T* 
   const int64_t in = w.in_cells(), out = w.out_cells(), kernel = w.kernel_cells();
   const int64_t each = s.out_channels / s.groups;  // outputs of an input channel
   const int64_t size = PaddedPlane<T, Arch>::size(w, std::numeric_limits<int64_t>::max() - 1);
-  const int64_t grain = std::max<int64_t>((int64_t{1} << 18) / (in + each * out * kernel), 1);
+  const int64_t grain = std::max<int64_t>(2 * task_work::products / (in + each * out * kernel), 1);
   parallel_for(s.batch * s.in_channels, grain, [&](int64_t begin, int64_t end) {
     Scratch scratch;
     int64_t* taps = scratch.take<int64_t>(kernel);

@@ -13,6 +13,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "tenon/base/costs.hpp"
 #include "tenon/base/parallel.hpp"
 #include "tenon/base/scratch.hpp"
 #include "tenon/kernels/conv/geometry.hpp"
@@ -291,7 +292,7 @@ void run(const ConvArgs<T>& a, const T* weights) {
   const int64_t rows = halves ? half_tile_rows : tile_rows<Arch, S>, tiles = (out_rows + rows - 1) / rows;
   const int64_t lanes = halves ? L / 2 : (out_cols + L - 1) / L * L;
   const int64_t products = rows * lanes * K * K * depth;
-  parallel_for(g.batch * g.out_channels * tiles, std::max<int64_t>((int64_t{1} << 17) / products, 1),
+  parallel_for(g.batch * g.out_channels * tiles, std::max<int64_t>(task_work::products / products, 1),
                [&](int64_t begin, int64_t stop) {
                  Scratch scratch;
                  T* zeros = scratch.take<T>(g.in[1]);
@@ -411,7 +412,7 @@ template <class Arch, class T>
 void run_rows(const ConvArgs<T>& a, const T* weights) {
   const auto& g = a.geometry;
   const int64_t in = g.in[0], out = g.out[0], kernel = g.kernel[0], each = g.out_channels / g.groups;
-  parallel_for(g.batch * g.out_channels, std::max<int64_t>((int64_t{1} << 17) / (out * kernel), 1),
+  parallel_for(g.batch * g.out_channels, std::max<int64_t>(task_work::products / (out * kernel), 1),
                [&](int64_t begin, int64_t end) {
                  for (int64_t plane = begin; plane < end; ++plane) {
                    const int64_t channel = plane % g.out_channels;

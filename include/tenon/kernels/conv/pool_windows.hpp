@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "tenon/base/costs.hpp"
 #include "tenon/base/parallel.hpp"
 #include "tenon/base/scratch.hpp"
 #include "tenon/kernels/conv/sliding.hpp"
@@ -57,7 +58,7 @@ void for_cells(const SlidingWindow<Arch>& w, const int64_t* out_at, F f) {
 /// Calls body(plane) for all planes, in parallel. `work` is the cost of a plane in cells.
 template <class Arch, class F>
 void for_planes(int64_t planes, int64_t work, F body) {
-  const int64_t grain = std::max<int64_t>((int64_t{1} << 16) / std::max<int64_t>(work, 1), 1);
+  const int64_t grain = std::max<int64_t>(2 * task_work::cheap / std::max<int64_t>(work, 1), 1);
   parallel_for(planes, grain, body);
 }
 

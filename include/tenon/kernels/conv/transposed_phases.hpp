@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "tenon/base/costs.hpp"
 #include "tenon/base/parallel.hpp"
 #include "tenon/base/scratch.hpp"
 #include "tenon/kernels/conv/conv.hpp"
@@ -106,7 +107,7 @@ class Phases {
     constexpr int64_t some_cells = 1 << 12;
     const int64_t kernel = kernel_cells<Arch>(s_), group_in = s_.in_channels / s_.groups;
     const int64_t turns = (group_out_ + R - 1) / R, most = std::max<int64_t>(some_cells / (R * kernel), 1);
-    const int64_t grain = (1 << 15) / (R * kernel * std::max<int64_t>(group_in, 1)) + 1;
+    const int64_t grain = task_work::cheap / (R * kernel * std::max<int64_t>(group_in, 1)) + 1;
     for (int64_t p = 0; p < parts_; ++p) {  // the last panel's padding
       const Part& q = part_[p];
       const int64_t depth = group_in * kernel_cells<Arch>(q.geometry), m = q.phases * group_out_;
@@ -251,7 +252,7 @@ class Phases {
     if (parts_ >= threads_at_hand()) parallel_for(parts_, 1, convolve_parts);
     else convolve_parts(0, parts_);
     const int64_t out = product_of<Arch>(s_.out, s_.rank);
-    parallel_for(s_.out_channels, (1 << 15) / (cells * phases_) + 1, [&](int64_t begin, int64_t end) {
+    parallel_for(s_.out_channels, task_work::cheap / (cells * phases_) + 1, [&](int64_t begin, int64_t end) {
       for (int64_t c = begin; c < end; ++c)
         join(c, first, extents, cells, sums, g_.y + (image * s_.out_channels + c) * out);
     });

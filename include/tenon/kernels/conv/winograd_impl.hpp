@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "tenon/base/costs.hpp"
 #include "tenon/base/parallel.hpp"
 #include "tenon/base/scratch.hpp"
 #include "tenon/kernels/conv/blocked.hpp"
@@ -278,7 +279,7 @@ void run_phases(const BlockedConvArgs<T>& a) {
   const int64_t image = up(g.out_channels, L) * g.out[0] * g.out[1] * L;
   for (int64_t n = 0; n < g.batch; ++n, one.y += image) {
     const T* x = a.x + n * g.in_channels * g.in[0] * g.in[1];
-    parallel_for(in[0], up(1 << 14, in[1] * channels), [&](int64_t row, int64_t end) {
+    parallel_for(in[0], up(task_work::moderate, in[1] * channels), [&](int64_t row, int64_t end) {
       for (; row < end; ++row) {
         T* y = phases + row * in[1] * L;
         if (g.strides[0] == 2) lay_phases<2, Arch>(g, x, row, in[1], y, in[0] * in[1] * L);

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "tenon/base/costs.hpp"
 #include "tenon/base/parallel.hpp"
 #include "tenon/base/types.hpp"
 #include "tenon/kernels/elementwise/broadcast.hpp"
@@ -130,7 +131,7 @@ void unary(const T* x, T* y, int64_t n, UnaryParams p = {}) {
 /// y[i] = min(max(x[i], low), high) with bounds of the element's own type; NaN stays. T: every number type.
 template <class T>
 void clip(const T* x, T* y, int64_t n, T low, T high) {
-  parallel_for(n, detail::cheap_grain, [=](int64_t begin, int64_t end) {
+  parallel_for(n, task_work::cheap, [=](int64_t begin, int64_t end) {
     simd::dispatch([=]<class Arch>(Arch) { clip_impl<Arch>(x + begin, y + begin, end - begin, low, high); });
   });
 }
@@ -158,7 +159,7 @@ bool binary(const T* a, const T* b, T* c, const BroadcastPlan<2>& plan) {
 /// c = op(a, b) as bools. T: every number type (bools as uint8_t).
 template <class T>
 void compare(CompareOp op, const T* a, const T* b, bool* c, const BroadcastPlan<2>& plan) {
-  parallel_for(plan.size, detail::cheap_grain, [&, op, a, b, c](int64_t begin, int64_t end) {
+  parallel_for(plan.size, task_work::cheap, [&, op, a, b, c](int64_t begin, int64_t end) {
     simd::dispatch([&]<class Arch>(Arch) { compare_impl<Arch>(op, a, b, c, plan, begin, end); });
   });
 }
@@ -169,7 +170,7 @@ void compare(const T* a, const T* b, bool* c, const BroadcastPlan<2>& plan) {
 #ifdef TENON_COMPILED
   compare(op, a, b, c, plan);
 #else
-  parallel_for(plan.size, detail::cheap_grain, [&, a, b, c](int64_t begin, int64_t end) {
+  parallel_for(plan.size, task_work::cheap, [&, a, b, c](int64_t begin, int64_t end) {
     simd::dispatch([&]<class Arch>(Arch) { compare_of<Arch, op>(a, b, c, plan, begin, end); });
   });
 #endif
@@ -177,7 +178,7 @@ void compare(const T* a, const T* b, bool* c, const BroadcastPlan<2>& plan) {
 
 /// c = op(a, b) on bools.
 inline void logic(LogicOp op, const bool* a, const bool* b, bool* c, const BroadcastPlan<2>& plan) {
-  parallel_for(plan.size, detail::cheap_grain, [&, op, a, b, c](int64_t begin, int64_t end) {
+  parallel_for(plan.size, task_work::cheap, [&, op, a, b, c](int64_t begin, int64_t end) {
     simd::dispatch([&]<class Arch>(Arch) { logic_impl<Arch>(op, a, b, c, plan, begin, end); });
   });
 }
@@ -185,7 +186,7 @@ inline void logic(LogicOp op, const bool* a, const bool* b, bool* c, const Broad
 /// c = condition ? a : b; the plan's operands are in that order. element_size: 1, 2, 4, 8 or 16 bytes.
 inline void where(const bool* condition, const void* a, const void* b, void* c, std::size_t element_size,
                   const BroadcastPlan<3>& plan) {
-  parallel_for(plan.size, detail::cheap_grain, [&, condition, a, b, c](int64_t begin, int64_t end) {
+  parallel_for(plan.size, task_work::cheap, [&, condition, a, b, c](int64_t begin, int64_t end) {
     simd::dispatch(
         [&]<class Arch>(Arch) { where_impl<Arch>(condition, a, b, c, element_size, plan, begin, end); });
   });
@@ -195,7 +196,7 @@ inline void where(const bool* condition, const void* a, const void* b, void* c, 
 /// of floats.
 template <class T>
 void within(const T* x, bool* y, int64_t n, uint64_t mask, uint64_t low, uint64_t high) {
-  parallel_for(n, detail::cheap_grain, [=](int64_t begin, int64_t end) {
+  parallel_for(n, task_work::cheap, [=](int64_t begin, int64_t end) {
     simd::dispatch([=]<class Arch>(Arch) {
       within_impl<Arch>(x + begin, sizeof(T), mask, low, high, y + begin, end - begin);
     });
@@ -205,7 +206,7 @@ void within(const T* x, bool* y, int64_t n, uint64_t mask, uint64_t low, uint64_
 /// y = f(x) for any types, one element at a time. f is called from any thread.
 template <class X, class Y, class F>
 void unary_each(const X* x, Y* y, int64_t n, F f) {
-  parallel_for(n, detail::cheap_grain, [=](int64_t begin, int64_t end) {
+  parallel_for(n, task_work::cheap, [=](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) y[i] = f(x[i]);
   });
 }
@@ -215,7 +216,7 @@ void unary_each(const X* x, Y* y, int64_t n, F f) {
 template <class A, class B, class C, class F>
 void binary_each(const A* a, const B* b, C* c, const BroadcastPlan<2>& plan, F f) {
   const int64_t step_a = plan.strides[0][plan.rank - 1], step_b = plan.strides[1][plan.rank - 1];
-  parallel_for(plan.size, detail::costly_grain, [&](int64_t begin, int64_t end) {
+  parallel_for(plan.size, task_work::costly, [&](int64_t begin, int64_t end) {
     for_each_run(plan, begin, end, [&](int64_t at, const int64_t* offsets, int64_t count) {
       for (int64_t i = 0; i < count; ++i)
         c[at + i] = f(a[offsets[0] + i * step_a], b[offsets[1] + i * step_b]);

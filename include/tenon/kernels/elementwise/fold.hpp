@@ -1,6 +1,7 @@
 // Folds of any number of operands into one, element by element: sums, means, extremes, with broadcasting.
 #pragma once
 
+#include "tenon/base/costs.hpp"
 #include "tenon/base/parallel.hpp"
 #include "tenon/base/types.hpp"
 #include "tenon/kernels/elementwise/broadcast.hpp"
@@ -26,7 +27,7 @@ void fold_impl(FoldOp op, const FoldOperand<T>* x, int64_t operands, T* y, int64
 /// of the operands that are not broadcast. T: the floats of unary; for min and max the integers too.
 template <class T>
 void fold(FoldOp op, const FoldOperand<T>* x, int64_t operands, T* y, int64_t size) {
-  parallel_for(size, int64_t{1} << 14, [=](int64_t begin, int64_t end) {
+  parallel_for(size, task_work::moderate, [=](int64_t begin, int64_t end) {
     simd::dispatch([=]<class Arch>(Arch) { fold_impl<Arch>(op, x, operands, y, begin, end); });
   });
 }

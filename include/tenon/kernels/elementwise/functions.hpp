@@ -5,6 +5,7 @@
 #include <cmath>
 #include <type_traits>
 
+#include "tenon/base/costs.hpp"
 #include "tenon/kernels/elementwise/ops.hpp"
 #include "tenon/simd/math.hpp"
 
@@ -21,12 +22,12 @@ struct Row {
   static constexpr int64_t grain = task;
 };
 template <class Real, class Integer = None>
-constexpr Row<cheap_grain, Real, Integer> cheap(Real, Integer = {}) {
+constexpr Row<task_work::cheap, Real, Integer> cheap(Real, Integer = {}) {
   return {};
 }
 /// A function so costly that converting narrow floats to a panel of floats adds little.
 template <class Real, class Integer = None>
-constexpr Row<costly_grain, Real, Integer> costly(Real, Integer = {}) {
+constexpr Row<task_work::costly, Real, Integer> costly(Real, Integer = {}) {
   return {};
 }
 

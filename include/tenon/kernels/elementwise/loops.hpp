@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "tenon/base/costs.hpp"
 #include "tenon/base/types.hpp"
 #include "tenon/kernels/elementwise/ops.hpp"
 #include "tenon/simd/wide.hpp"
@@ -28,7 +29,7 @@ void map(const T* x, T* y, int64_t n, const F& f) {
 // Whether T goes through panels of floats: narrow floats share the loops of float, except in functions that
 // cost less than the panel.
 template <class T, class Row>
-inline constexpr bool by_panels = simd::is_narrow<T> && Row::grain != cheap_grain;
+inline constexpr bool by_panels = simd::is_narrow<T> && Row::grain != task_work::cheap;
 
 // y = f(x) a panel at a time, by the loop of float.
 template <class Arch, class T>

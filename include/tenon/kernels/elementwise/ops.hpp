@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "tenon/base/abi.hpp"
+#include "tenon/base/costs.hpp"
 
 namespace tenon::TENON_ABI::kernels {
 
@@ -90,11 +91,6 @@ enum class BinaryOp : uint8_t {
 enum class CompareOp : uint8_t { equal, less, less_equal, greater, greater_equal };
 
 enum class LogicOp : uint8_t { logical_and, logical_or, logical_xor };
-
-namespace detail {
-/// Elements that a task takes: with fewer, starting threads costs more than it saves.
-inline constexpr int64_t cheap_grain = 1 << 15, costly_grain = 1 << 13;
-}  // namespace detail
 
 /// base to the power of exponent for any two number types: integers wrap, a result that T cannot hold
 /// saturates (NaN gives 0), and negative exponents of integers give the truncated quotient, 0 for base 0.

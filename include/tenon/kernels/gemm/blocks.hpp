@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "tenon/base/costs.hpp"
 #include "tenon/base/parallel.hpp"
 #include "tenon/base/scratch.hpp"
 #include "tenon/kernels/gemm/args.hpp"
@@ -386,9 +387,9 @@ template <class Ops, class Arch, class P, class MakeProduct>
 void run_products(const P& shape, int64_t items, const MakeProduct& product) {
   using S = Tile<Ops, Arch>;
   using Cell = typename Ops::Cell;
-  // A task should take longer than handing it to a thread, about a microsecond. This many multiply-adds take
-  // two or three, and tile registers do more of them.
-  constexpr double task_size = requires { typename Ops::Unit; } ? 1 << 20 : Ops::per_cell << 18;
+  // Tile registers do more in the same time.
+  constexpr double task_size =
+      (requires { typename Ops::Unit; } ? 4 : Ops::per_cell) * task_work::tile_products;
   const int64_t threads = threads_at_hand();
   int64_t tasks = 1;
   if (threads > 1) {

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "tenon/base/costs.hpp"
 #include "tenon/base/parallel.hpp"
 #include "tenon/base/scratch.hpp"
 #include "tenon/kernels/gemm/blocks.hpp"
@@ -116,7 +117,7 @@ void few_rows_product(const QuantGemmArgs& g) {
     const int32_t zeros = dots ? wrap_mul(static_cast<int32_t>(g.k), zero[i]) : 0;
     a_sums[item * g.m + i] = wrap_sub(static_cast<int32_t>(sum), zeros);
   }
-  const int64_t grain = std::max<int64_t>((int64_t{1} << 16) / (columns * std::max<int64_t>(g.k, 1)), 1);
+  const int64_t grain = std::max<int64_t>(task_work::bytes / (columns * std::max<int64_t>(g.k, 1)), 1);
   parallel_for(items * chunks, grain, [&](int64_t begin, int64_t end) {
     alignas(64) int32_t sums[(few_byte_rows + 1) * columns];
     for (int64_t t = begin; t < end; ++t) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "tenon/base/costs.hpp"
 #include "tenon/kernels/gemm/blocks.hpp"
 #include "tenon/kernels/gemm/byte_rows.hpp"
 #include "tenon/kernels/gemm/byte_tiles.hpp"
@@ -41,7 +42,7 @@ template <class Ops, class Arch, int width, class Rows>
 void pack_images(ByteForm form, bool is_b, int64_t items, const Rows& rows, int32_t* images, int64_t step) {
   const ByteRows shape = rows(0);
   const int64_t panels = (shape.count + width - 1) / width;
-  const int64_t grain = std::max<int64_t>((int64_t{1} << 16) / std::max<int64_t>(width * shape.k, 1), 1);
+  const int64_t grain = std::max<int64_t>(task_work::bytes / std::max<int64_t>(width * shape.k, 1), 1);
   for (int64_t item = 0; item < items; ++item) {
     int32_t* const at = images + item * step;
     at[0] = static_cast<int32_t>(form);
@@ -115,7 +116,7 @@ struct Packed {
 template <class Arch>
 void correct(const QuantGemmArgs& g, const ByteImage& a, const ByteImage& b, int32_t* c) {
   const int32_t* __restrict b_correction = b.correction(), * __restrict b_zero = b.zero();
-  parallel_for(g.m, std::max<int64_t>((int64_t{1} << 15) / g.n, 1), [&](int64_t begin, int64_t end) {
+  parallel_for(g.m, std::max<int64_t>(task_work::cheap / g.n, 1), [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const int32_t a_zero = a.zero()[i], a_correction = a.correction()[i];
       const auto subtract = [&](int32_t* __restrict row) {

@@ -10,6 +10,7 @@
 #include <span>
 #include <type_traits>
 
+#include "tenon/base/costs.hpp"
 #include "tenon/base/inline_vector.hpp"
 #include "tenon/base/parallel.hpp"
 #include "tenon/simd/arch.hpp"
@@ -92,7 +93,7 @@ constexpr void for_each_outer(const CopyPlan& plan, int axes, int64_t begin, int
   }
 }
 
-inline constexpr int64_t copy_bytes = 1 << 16;  // bytes per task, approximately
+inline constexpr int64_t copy_bytes = task_work::bytes;  // per task, approximately
 
 /// Copies rows of [part, 2 part] bytes: their first `part` bytes, and their last. A copy of a length known at
 /// compile time needs no call.

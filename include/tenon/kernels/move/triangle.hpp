@@ -1,6 +1,7 @@
 // Triangles of matrices: the elements on one side of a diagonal.
 #pragma once
 
+#include "tenon/base/costs.hpp"
 #include "tenon/kernels/move/move.hpp"
 
 namespace tenon::TENON_ABI::kernels {
@@ -14,7 +15,7 @@ inline void triangle(DType d, void* to, const void* from, int64_t count, int64_t
   const void* nothing = zero_element(d);
   auto* out = static_cast<std::byte*>(to);
   auto* in = static_cast<const std::byte*>(from);
-  parallel_for(count / columns, std::max<int64_t>(1, (int64_t{1} << 14) / columns),
+  parallel_for(count / columns, std::max<int64_t>(1, task_work::moderate / columns),
                [&](int64_t begin, int64_t end) {
                  for (int64_t r = begin; r < end; ++r) {
                    // The diagonal passes a row before column r + k; k may be any number.

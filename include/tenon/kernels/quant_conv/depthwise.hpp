@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "tenon/base/costs.hpp"
 #include "tenon/base/parallel.hpp"
 #include "tenon/base/scratch.hpp"
 #include "tenon/kernels/conv/conv.hpp"
@@ -84,7 +85,7 @@ void run_in_floats(const QuantConvArgs& g, const float* weights) {
   const int64_t parts = (s.groups + at_once - 1) / at_once;
   const int64_t work = at_once * (in + each * out * (kernel + 2));
   parallel_for(
-      s.batch * parts, std::max<int64_t>((int64_t{1} << 17) / work, 1), [&](int64_t begin, int64_t end) {
+      s.batch * parts, std::max<int64_t>(task_work::products / work, 1), [&](int64_t begin, int64_t end) {
         Scratch scratch;
         float* const x = scratch.take<float>(at_once * in);
         float* const y = scratch.take<float>(at_once * each * out + panel);

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "tenon/base/costs.hpp"
 #include "tenon/base/parallel.hpp"
 #include "tenon/base/scratch.hpp"
 #include "tenon/kernels/gemm/bytes.hpp"
@@ -289,7 +290,7 @@ void conv_depthwise(const QuantConvLastArgs& g) {
       if (l.is_half(panel)) to[l.other_half] = g.scale[c];
     }
   const int64_t work = s.out[1] * l.panels() * (l.groups * l.wide + 4) * 256;
-  parallel_for(s.batch * s.out[0], std::max<int64_t>((int64_t{1} << 19) / work, 1),
+  parallel_for(s.batch * s.out[0], std::max<int64_t>(task_work::byte_products / 2 / work, 1),
                [&](int64_t begin, int64_t end) {
                  DepthwiseShare<Words, Arch> share(g, l, tiles, outside, scales);
                  for (int64_t line = begin; line < end; ++line) share.run(line);

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "tenon/base/costs.hpp"
 #include "tenon/base/parallel.hpp"
 #include "tenon/base/scratch.hpp"
 #include "tenon/kernels/quant_conv/last_args.hpp"
@@ -93,7 +94,7 @@ Image padded_copy(const QuantConvLastArgs& g, Scratch& scratch) {
       else if (!g.plain_x) simd::copy(to + begin, from, static_cast<std::size_t>(end - begin));
     }
   };
-  parallel_for(s.batch * height, std::max<int64_t>((int64_t{1} << 14) / row, 1), copy_rows);
+  parallel_for(s.batch * height, std::max<int64_t>(task_work::moderate / row, 1), copy_rows);
   return {reinterpret_cast<const uint8_t*>(copy),
           height * row * bytes,
           row * bytes,

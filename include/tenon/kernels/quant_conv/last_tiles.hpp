@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "tenon/base/costs.hpp"
 #include "tenon/base/parallel.hpp"
 #include "tenon/base/scratch.hpp"
 #include "tenon/kernels/conv/sliding.hpp"
@@ -71,7 +72,8 @@ class TileConv {
     const int64_t parts = units >= 4 * threads ? 1 : std::min(threads, l_.panels());
     const int64_t products = rows * l_.size() * 4 / parts;
     parallel_for(
-        units * parts, std::max<int64_t>((int64_t{1} << 23) / products, 1), [&](int64_t begin, int64_t end) {
+        units * parts, std::max<int64_t>(8 * task_work::byte_products / products, 1),
+        [&](int64_t begin, int64_t end) {
           for (int64_t t = begin; t < end;) {
             const int64_t part = t / units, first = t % units, last = std::min(units, first + end - t);
             Share(*this, part * l_.panels() / parts, (part + 1) * l_.panels() / parts).run(first, last);

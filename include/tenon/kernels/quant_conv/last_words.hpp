@@ -13,6 +13,7 @@
 #include <cstring>
 #include <utility>
 
+#include "tenon/base/costs.hpp"
 #include "tenon/base/parallel.hpp"
 #include "tenon/base/scratch.hpp"
 #include "tenon/kernels/conv/sliding.hpp"
@@ -235,7 +236,7 @@ void conv_by_words(const QuantConvLastArgs& g) {
     }
   };
   const auto grain = [&](int64_t products) {
-    return std::max<int64_t>((int64_t{1} << 20) / std::max<int64_t>(products, 1), 1);
+    return std::max<int64_t>(task_work::byte_products / std::max<int64_t>(products, 1), 1);
   };
   // If there are few weights, they stay in the cache while pixels stream by; otherwise few pixels stay while
   // weights do.

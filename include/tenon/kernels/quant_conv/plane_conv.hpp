@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "tenon/base/costs.hpp"
 #include "tenon/base/parallel.hpp"
 #include "tenon/base/scratch.hpp"
 #include "tenon/kernels/gemm/bytes.hpp"
@@ -69,17 +70,16 @@ class PlaneConv {
   void fill(int64_t first, int64_t count) const {
     const int64_t fours = (weights_.channels + 3) / 4, in = l_.w.in_cells();
     const int32_t zero = x_zero();
-    parallel_for(count * fours, std::max<int64_t>((int64_t{1} << 15) / l_.cells(), 1),
-                 [&](int64_t begin, int64_t end) {
-                   for (int64_t f = begin; f < end; ++f) {
-                     const int64_t item = f / fours, c = f % fours * 4;
-                     fill_planes<Ops, Arch>(
-                         l_,
-                         static_cast<const uint8_t*>(g_.x) + ((first + item) * weights_.channels + c) * in,
-                         g_.x_signed, zero, weights_.channels - c,
-                         images_ + item * image_ + c / Ops::per_cell * l_.cells());
-                   }
-                 });
+    const int64_t grain = std::max<int64_t>(task_work::cheap / l_.cells(), 1);
+    parallel_for(count * fours, grain, [&](int64_t begin, int64_t end) {
+      for (int64_t f = begin; f < end; ++f) {
+        const int64_t item = f / fours, c = f % fours * 4;
+        fill_planes<Ops, Arch>(
+            l_, static_cast<const uint8_t*>(g_.x) + ((first + item) * weights_.channels + c) * in,
+            g_.x_signed, zero, weights_.channels - c,
+            images_ + item * image_ + c / Ops::per_cell * l_.cells());
+      }
+    });
   }
 
   /// Computes the outputs of these items: tasks are outputs times the panels that share them.
@@ -90,7 +90,7 @@ class PlaneConv {
     const int64_t blocks = (panels_ + panels - 1) / panels;
     const int64_t work = width_ * std::min(weights_.m, panels * S::rows) * weights_.depth * Ops::per_cell;
     parallel_for(count * blocks * strips,
-                 std::max<int64_t>((int64_t{1} << 20) / std::max<int64_t>(work, 1), 1),
+                 std::max<int64_t>(task_work::byte_products / std::max<int64_t>(work, 1), 1),
                  [&](int64_t begin, int64_t end) {
                    Scratch scratch;
                    int32_t* const cells = scratch.take<int32_t>(S::depth * S::cols + 16);

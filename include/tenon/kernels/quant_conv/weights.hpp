@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "tenon/base/costs.hpp"
 #include "tenon/base/parallel.hpp"
 #include "tenon/base/scratch.hpp"
 #include "tenon/kernels/gemm/byte_excess.hpp"
@@ -124,7 +125,7 @@ inline int32_t sum_of_weights(const ByteRows& w, int64_t c) {
 /// Calls f(c, cells) for all output channels and their cells, in all threads.
 template <class Ops, class Arch, class F>
 void each_row(const WeightLayout<Ops, Arch>& l, const ByteRows& w, const F& f) {
-  const int64_t grain = std::max<int64_t>((int64_t{1} << 17) / std::max<int64_t>(w.k, 1), 1);
+  const int64_t grain = std::max<int64_t>(2 * task_work::bytes / std::max<int64_t>(w.k, 1), 1);
   parallel_for(w.count, grain, [&](int64_t begin, int64_t end) {
     Scratch scratch;
     auto* const cells = scratch.take<uint32_t>(l.depth);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "tenon/base/costs.hpp"
 #include "tenon/kernels/reduce/lines.hpp"
 #include "tenon/simd/arch.hpp"
 
@@ -19,7 +20,7 @@ void arg_reduce_impl(bool greatest, bool last_index, const T* x, int64_t* y, int
 template <class T>
 void arg_reduce(bool greatest, bool last_index, const T* x, int64_t* y, int64_t outer, int64_t axis,
                 int64_t inner) {
-  constexpr int64_t grain = 1 << 15;  // elements per task
+  constexpr int64_t grain = task_work::cheap;
   detail::parallel_lines(outer, axis, inner, grain, [=](int64_t first, int64_t last) {
     simd::dispatch([=]<class Arch>(Arch) {
       arg_reduce_impl<Arch>(greatest, last_index, x, y, axis, inner, first, last);

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "tenon/base/convert.hpp"
+#include "tenon/base/costs.hpp"
 #include "tenon/base/inline_vector.hpp"
 #include "tenon/base/parallel.hpp"
 #include "tenon/base/scratch.hpp"
@@ -31,7 +32,7 @@ struct LossSum {
 template <class X, class W, class I, class Y>
 LossSum negative_log_likelihood(const Likelihood<X, W, I>& p, Y* y) {
   using C = std::conditional_t<std::is_same_v<Y, double>, double, float>;
-  constexpr int64_t grain = 1 << 13;
+  constexpr int64_t grain = task_work::costly;
   const int64_t n = p.outer * p.inner, chunks = n / grain + 1;
   Scratch scratch;
   LossSum* sums = scratch.take<LossSum>(chunks);

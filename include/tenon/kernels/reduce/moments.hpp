@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "tenon/base/costs.hpp"
 #include "tenon/base/parallel.hpp"
 
 namespace tenon::TENON_ABI::kernels {
@@ -16,7 +17,8 @@ void moments(const T* x, double* mean, double* variance, int64_t batch, int64_t 
     else return static_cast<double>(static_cast<float>(v));
   };
   const int64_t n = batch * spatial;
-  parallel_for(channels, n >= 1 << 14 ? 1 : (1 << 14) / (n + 1) + 1, [=](int64_t first, int64_t last) {
+  const int64_t grain = n >= task_work::moderate ? 1 : task_work::moderate / (n + 1) + 1;
+  parallel_for(channels, grain, [=](int64_t first, int64_t last) {
     for (int64_t c = first; c < last; ++c) {
       const auto sum_of = [&](auto f) {
         double sum = 0;

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "tenon/base/costs.hpp"
 #include "tenon/base/parallel.hpp"
 #include "tenon/base/types.hpp"
 #include "tenon/simd/arch.hpp"
@@ -72,7 +73,9 @@ void lrn_impl(const LrnArgs<T>& args, int64_t first, int64_t last);
 
 namespace detail {
 // The number of lines of n elements that makes a task worthwhile for a thread.
-constexpr int64_t normalize_grain(int64_t n) { return n >= 1 << 14 ? 1 : (1 << 14) / (n > 0 ? n : 1); }
+constexpr int64_t normalize_grain(int64_t n) {
+  return n >= task_work::moderate ? 1 : task_work::moderate / (n > 0 ? n : 1);
+}
 }  // namespace detail
 
 template <class T>

@@ -7,6 +7,7 @@
 #include <span>
 #include <type_traits>
 
+#include "tenon/base/costs.hpp"
 #include "tenon/base/inline_vector.hpp"
 #include "tenon/base/parallel.hpp"
 #include "tenon/base/types.hpp"
@@ -133,8 +134,8 @@ constexpr ReduceKind kind_of(ReduceOp op) {
   __builtin_unreachable();
 }
 
-inline constexpr int64_t reduce_grain = 1 << 15;  // input elements a task takes
-inline constexpr int reduce_partials = 512;       // maximum of partial results kept on the stack
+inline constexpr int64_t reduce_grain = task_work::cheap;  // input elements a task takes
+inline constexpr int reduce_partials = 512;                // maximum of partial results kept on the stack
 
 }  // namespace detail
 

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "tenon/base/costs.hpp"
 #include "tenon/base/types.hpp"
 #include "tenon/kernels/reduce/lines.hpp"
 #include "tenon/simd/arch.hpp"
@@ -19,7 +20,7 @@ namespace detail {
 template <class T>
 void softmax_lines(bool log, const T* x, T* y, int64_t outer, int64_t axis, int64_t inner) {
   if (axis == 0) return;
-  parallel_lines(outer, axis, inner, 1 << 13, [=](int64_t first, int64_t last) {
+  parallel_lines(outer, axis, inner, task_work::costly, [=](int64_t first, int64_t last) {
     simd::dispatch([=]<class Arch>(Arch) { softmax_impl<Arch>(log, x, y, axis, inner, first, last); });
   });
 }

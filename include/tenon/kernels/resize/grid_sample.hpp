@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "tenon/base/convert.hpp"
+#include "tenon/base/costs.hpp"
 #include "tenon/base/parallel.hpp"
 #include "tenon/base/scratch.hpp"
 #include "tenon/base/uncontracted.hpp"
@@ -275,35 +276,34 @@ inline void sample_linear(const GridSampleArgs& a, const float* x, float* y) {
       const int64_t channels = std::min(together, a.channels - c);
       const float* const from = x + (b * a.channels + c) * plane;
       if (turns)
-        parallel_for(plane, 1 + (1 << 15) / row, [&](int64_t first, int64_t last) {
+        parallel_for(plane, 1 + task_work::cheap / row, [&](int64_t first, int64_t last) {
           simd::dispatch([&]<class Arch>(Arch) {
             grid_turn_impl<Arch>(from, plane, channels, row, first, last, turned);
           });
         });
-      parallel_for(
-          batches * blocks, 1 + (1 << 15) / (block * terms * channels), [&](int64_t begin, int64_t end) {
-            Scratch scratch;
-            float* const points = scratch.take<float>(block * a.axes);
-            int32_t* const place = scratch.take<int32_t>(terms * block);
-            float* const weight = scratch.take<float>(terms * block);
-            float* const sums = scratch.take<float>(turns ? block * row : 0);
-            for (int64_t task = begin; task < end; ++task) {
-              const int64_t entry = b + task / blocks, first = task % blocks * block,
-                            n = std::min(block, a.count - first), at = (entry * a.count + first) * a.axes;
-              convert_n(DType::float32, points, a.type,
-                        static_cast<const char*>(a.points) + at * (bits_of(a.type) / 8), n * a.axes);
-              simd::dispatch([&]<class Arch>(Arch) {
-                grid_terms_impl<Arch>(a, points, n, place, weight);
-                float* const to = y + (entry * a.channels + c) * a.count + first;
-                if (turns)
-                  return grid_rows_impl<Arch>(turned, row, channels, terms, place, weight, n, sums, to,
-                                              a.count);
-                for (int64_t k = 0; k < channels; ++k)
-                  grid_line_impl<Arch>(x + (entry * a.channels + k) * plane, terms, place, weight, n,
-                                       to + k * a.count);
-              });
-            }
+      const int64_t grain = 1 + task_work::cheap / (block * terms * channels);
+      parallel_for(batches * blocks, grain, [&](int64_t begin, int64_t end) {
+        Scratch scratch;
+        float* const points = scratch.take<float>(block * a.axes);
+        int32_t* const place = scratch.take<int32_t>(terms * block);
+        float* const weight = scratch.take<float>(terms * block);
+        float* const sums = scratch.take<float>(turns ? block * row : 0);
+        for (int64_t task = begin; task < end; ++task) {
+          const int64_t entry = b + task / blocks, first = task % blocks * block,
+                        n = std::min(block, a.count - first), at = (entry * a.count + first) * a.axes;
+          convert_n(DType::float32, points, a.type,
+                    static_cast<const char*>(a.points) + at * (bits_of(a.type) / 8), n * a.axes);
+          simd::dispatch([&]<class Arch>(Arch) {
+            grid_terms_impl<Arch>(a, points, n, place, weight);
+            float* const to = y + (entry * a.channels + c) * a.count + first;
+            if (turns)
+              return grid_rows_impl<Arch>(turned, row, channels, terms, place, weight, n, sums, to, a.count);
+            for (int64_t k = 0; k < channels; ++k)
+              grid_line_impl<Arch>(x + (entry * a.channels + k) * plane, terms, place, weight, n,
+                                   to + k * a.count);
           });
+        }
+      });
     }
 }
 
@@ -316,7 +316,7 @@ void grid_sample(const GridSampleArgs& a, const T* x, T* y) {
     if (detail::samples_linear(a)) return detail::sample_linear(a, x, y);
   const detail::GridTerms shape(a);
   const int64_t plane = shape.plane(), block = shape.block(), blocks = (a.count + block - 1) / block;
-  parallel_for(a.batch * blocks, 1 + (1 << 15) / (block * shape.terms() * a.channels + 1),
+  parallel_for(a.batch * blocks, 1 + task_work::cheap / (block * shape.terms() * a.channels + 1),
                [&](int64_t begin, int64_t end) {
                  Scratch scratch;
                  detail::GridTerms terms = shape;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "tenon/base/costs.hpp"
 #include "tenon/kernels/move/move.hpp"
 #include "tenon/simd/arch.hpp"
 
@@ -45,7 +46,7 @@ void resample_lines_impl(const T* x, T* y, const ResampleAxis<T>& axis, int64_t 
 template <class T>
 void resample(const T* x, T* y, const ResampleAxis<T>& axis, int64_t outer, int64_t inner) {
   const int64_t row = inner == 1 ? axis.out : inner, rows = inner == 1 ? outer : outer * axis.out;
-  parallel_for(rows, 1 + (1 << 15) / (row * axis.taps + 1), [&](int64_t begin, int64_t end) {
+  parallel_for(rows, 1 + task_work::cheap / (row * axis.taps + 1), [&](int64_t begin, int64_t end) {
     simd::dispatch([&]<class Arch>(Arch) {
       if (inner == 1) resample_lines_impl<Arch>(x, y, axis, begin, end);
       else resample_rows_impl<Arch>(x, y, axis, inner, begin, end);

@@ -1,6 +1,7 @@
 // Operators that map each element to the value of an equal key.
 #pragma once
 
+#include "tenon/base/costs.hpp"
 #include "tenon/base/parallel.hpp"
 #include "tenon/kernels/lookup.hpp"
 #include "tenon/op/framework/call.hpp"
@@ -24,7 +25,7 @@ void map_labels(const kernels::Lookup<K>& place, TensorView<const K> x, AnyView 
     const auto* from = static_cast<const V*>(values.data());
     const V& other = *static_cast<const V*>(otherwise);
     V* to = static_cast<V*>(y.data());
-    parallel_for(x.size(), 1 << 12, [&](int64_t begin, int64_t end) {
+    parallel_for(x.size(), task_work::searches, [&](int64_t begin, int64_t end) {
       for (int64_t k = begin; k < end; ++k) {
         const int64_t at = place.find(x[k]);
         to[k] = at < 0 ? other : from[at];

@@ -5,6 +5,7 @@
 #include <complex>
 
 #include "tenon/base/convert.hpp"
+#include "tenon/base/costs.hpp"
 #include "tenon/base/scratch.hpp"
 #include "tenon/kernels/elementwise/half.hpp"
 #include "tenon/kernels/resize/interpolated.hpp"
@@ -195,7 +196,7 @@ void interpolate(const T* x, T* y, std::span<const int64_t> in, std::span<const 
     most = std::max(most, extent_product(std::span<const int64_t>(extents).subspan(plane)) * parts);
   }
   constexpr bool wide = std::is_same_v<T, C>;
-  parallel_for(planes, 1 + (1 << 16) / (from + to), [&](int64_t begin, int64_t end) {
+  parallel_for(planes, 1 + 2 * task_work::cheap / (from + to), [&](int64_t begin, int64_t end) {
     Scratch memory;
     C* const loaded = memory.take<C>(wide ? 0 : from);
     C* const between[] = {memory.take<C>(wide && passes < 2 ? 0 : most),

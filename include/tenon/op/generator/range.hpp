@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "tenon/base/costs.hpp"
 #include "tenon/op/families/movement.hpp"
 
 namespace tenon::TENON_ABI::op {
@@ -72,7 +73,7 @@ struct Range {
   void compute(TensorView<const T> start, TensorView<const T>, TensorView<const T> delta,
                TensorView<T> output) const {
     T* const y = output.data();
-    parallel_for(output.size(), int64_t{1} << 15, [&](int64_t begin, int64_t end) {
+    parallel_for(output.size(), task_work::cheap, [&](int64_t begin, int64_t end) {
       if constexpr (std::is_integral_v<T>) {
         const auto first = static_cast<uint64_t>(start[0]), step = static_cast<uint64_t>(delta[0]);
         for (int64_t k = begin; k < end; ++k) y[k] = static_cast<T>(first + static_cast<uint64_t>(k) * step);

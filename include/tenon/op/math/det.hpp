@@ -1,6 +1,7 @@
 // Det: determinants of square matrices.   onnx.ai/onnx/operators/onnx__Det.html
 #pragma once
 
+#include "tenon/base/costs.hpp"
 #include "tenon/base/parallel.hpp"
 #include "tenon/base/scratch.hpp"
 #include "tenon/kernels/determinant.hpp"
@@ -28,7 +29,8 @@ struct Det {
   template <class T>
   void compute(TensorView<const T> x, TensorView<T> y) const {
     if (y.empty()) return;
-    const int64_t n = x.extent(-1), grain = std::max<int64_t>(1, (1 << 15) / std::max<int64_t>(n * n, 1));
+    const int64_t n = x.extent(-1),
+                  grain = std::max<int64_t>(1, task_work::cheap / std::max<int64_t>(n * n, 1));
     parallel_for(y.size(), grain, [&](int64_t begin, int64_t end) {
       Scratch scratch;
       double* matrix = scratch.take<double>(n * n);

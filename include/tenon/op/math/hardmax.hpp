@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "tenon/base/costs.hpp"
 #include "tenon/base/scratch.hpp"
 #include "tenon/kernels/reduce/arg_reduce.hpp"
 #include "tenon/op/families/along_axis.hpp"
@@ -18,7 +19,7 @@ struct Lines {
     int64_t* greatest = scratch.take<int64_t>(outer * inner);
     kernels::arg_reduce(true, false, x, greatest, outer, extent, inner);
     const int64_t block = extent * inner;
-    parallel_for(outer, std::max<int64_t>(1, (1 << 15) / block), [=](int64_t begin, int64_t end) {
+    parallel_for(outer, std::max<int64_t>(1, task_work::cheap / block), [=](int64_t begin, int64_t end) {
       std::fill(y + begin * block, y + end * block, T(0.0f));
       for (int64_t o = begin; o < end; ++o)
         for (int64_t k = 0; k < inner; ++k) y[o * block + greatest[o * inner + k] * inner + k] = T(1.0f);

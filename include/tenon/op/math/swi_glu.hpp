@@ -1,6 +1,7 @@
 // SwiGLU: a linear unit gated by Swish.   onnx.ai/onnx/operators/onnx__SwiGLU.html
 #pragma once
 
+#include "tenon/base/costs.hpp"
 #include "tenon/op/families/elementwise.hpp"
 #include "tenon/op/families/wide.hpp"
 
@@ -22,7 +23,7 @@ struct SwiGLU {
   template <class T>
   void compute(TensorView<const T> a, TensorView<const T> b, TensorView<T> y) const {
     using W = compute_t<T>;
-    parallel_for(y.size(), kernels::detail::costly_grain, [&](int64_t begin, int64_t end) {
+    parallel_for(y.size(), task_work::costly, [&](int64_t begin, int64_t end) {
       constexpr int64_t piece = 1 << 11;  // the gates of this many elements stay in the L1 cache
       for (int64_t at = begin; at < end; at += piece) {
         const int64_t n = std::min(piece, end - at);

@@ -2,6 +2,7 @@
 // onnx.ai/onnx/operators/onnx__AffineGrid.html
 #pragma once
 
+#include "tenon/base/costs.hpp"
 #include "tenon/base/parallel.hpp"
 #include "tenon/base/scratch.hpp"
 #include "tenon/op/framework/call.hpp"
@@ -59,7 +60,7 @@ struct AffineGrid {
     }
     const int64_t width = grid.extent(axes), height = grid.extent(axes - 1),
                   rows = grid.size() / width / axes, images = rows / grid.extent(0);
-    parallel_for(rows, std::max<int64_t>(1, (1 << 14) / width), [&](int64_t begin, int64_t end) {
+    parallel_for(rows, std::max<int64_t>(1, task_work::moderate / width), [&](int64_t begin, int64_t end) {
       for (int64_t row = begin; row < end; ++row) {
         const int64_t in_image = row % images;
         for (int k = 0; k < axes; ++k) {

@@ -1,6 +1,7 @@
 // StringConcat: strings joined element by element.   onnx.ai/onnx/operators/onnx__StringConcat.html
 #pragma once
 
+#include "tenon/base/costs.hpp"
 #include "tenon/base/parallel.hpp"
 #include "tenon/kernels/elementwise/broadcast.hpp"
 #include "tenon/op/framework/call.hpp"
@@ -20,7 +21,7 @@ struct StringConcat {
                TensorView<std::string> z) const {
     const auto plan = kernels::broadcast_plan(x.extents(), y.extents());
     const int64_t step_x = plan.strides[0][plan.rank - 1], step_y = plan.strides[1][plan.rank - 1];
-    parallel_for(z.size(), 1 << 10, [&](int64_t begin, int64_t end) {
+    parallel_for(z.size(), task_work::strings, [&](int64_t begin, int64_t end) {
       kernels::for_each_run(plan, begin, end, [&](int64_t at, const int64_t* offsets, int64_t count) {
         for (int64_t k = 0; k < count; ++k) {
           const std::string &a = x[offsets[0] + k * step_x], &b = y[offsets[1] + k * step_y];

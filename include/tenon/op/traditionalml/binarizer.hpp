@@ -1,6 +1,7 @@
 // Binarizer: whether elements exceed a threshold.   onnx.ai/onnx/operators/onnx_aionnxml_Binarizer.html
 #pragma once
 
+#include "tenon/base/costs.hpp"
 #include "tenon/op/families/features.hpp"
 
 namespace tenon::TENON_ABI::op {
@@ -33,7 +34,7 @@ struct Binarizer {
       if (whole < -limit) return fill(y, T{1});
       bound = static_cast<T>(whole);
     }
-    parallel_for(x.size(), int64_t{1} << 15, [=, from = x.data(), to = y.data()](int64_t begin, int64_t end) {
+    parallel_for(x.size(), task_work::cheap, [=, from = x.data(), to = y.data()](int64_t begin, int64_t end) {
       for (int64_t k = begin; k < end; ++k) to[k] = from[k] > bound ? T{1} : T{0};
     });
   }

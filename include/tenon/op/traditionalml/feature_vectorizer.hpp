@@ -1,6 +1,7 @@
 // FeatureVectorizer: features side by side.   onnx.ai/onnx/operators/onnx_aionnxml_FeatureVectorizer.html
 #pragma once
 
+#include "tenon/base/costs.hpp"
 #include "tenon/op/families/features.hpp"
 
 namespace tenon::TENON_ABI::op {
@@ -42,7 +43,7 @@ struct FeatureVectorizer {
   void compute(std::span<const TensorView<const T>> inputs, TensorView<float> y) const {
     if (y.empty()) return;
     const int64_t rows = y.extent(0), width = y.extent(1);
-    parallel_for(rows, std::max<int64_t>((1 << 14) / width, 1), [&](int64_t begin, int64_t end) {
+    parallel_for(rows, std::max<int64_t>(task_work::moderate / width, 1), [&](int64_t begin, int64_t end) {
       for (int64_t r = begin; r < end; ++r) {
         float* to = y.data() + r * width;
         for (std::size_t k = 0; k < inputs.size(); ++k) {

@@ -1,6 +1,7 @@
 // Imputer: one value replaced by others.   onnx.ai/onnx/operators/onnx_aionnxml_Imputer.html
 #pragma once
 
+#include "tenon/base/costs.hpp"
 #include "tenon/op/families/features.hpp"
 
 namespace tenon::TENON_ABI::op {
@@ -58,7 +59,8 @@ struct Imputer {
     for (int64_t k = 0; k < width; ++k)
       values[k] = static_cast<T>(imputed[imputed.size() == 1 ? 0 : static_cast<std::size_t>(k)]);
     const bool nan = replaced != replaced;
-    parallel_for(x.size() / width, std::max<int64_t>((1 << 15) / width, 1), [&](int64_t begin, int64_t end) {
+    const int64_t grain = std::max<int64_t>(task_work::cheap / width, 1);
+    parallel_for(x.size() / width, grain, [&](int64_t begin, int64_t end) {
       for (int64_t r = begin; r < end; ++r) {
         const T* from = x.data() + r * width;
         T* to = y.data() + r * width;

@@ -1,6 +1,7 @@
 // Normalizer: rows divided by a norm.   onnx.ai/onnx/operators/onnx_aionnxml_Normalizer.html
 #pragma once
 
+#include "tenon/base/costs.hpp"
 #include "tenon/op/families/features.hpp"
 
 namespace tenon::TENON_ABI::op {
@@ -29,7 +30,8 @@ struct Normalizer {
     if (x.empty()) return;
     const int64_t width = x.extent(-1);
     const auto kind = norm == "MAX" ? 0 : norm == "L1" ? 1 : 2;
-    parallel_for(row_count(x), std::max<int64_t>((1 << 14) / width, 1), [&](int64_t begin, int64_t end) {
+    const int64_t grain = std::max<int64_t>(task_work::moderate / width, 1);
+    parallel_for(row_count(x), grain, [&](int64_t begin, int64_t end) {
       for (int64_t r = begin; r < end; ++r) {
         const T* from = x.data() + r * width;
         float* to = y.data() + r * width;

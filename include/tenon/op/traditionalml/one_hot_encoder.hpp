@@ -2,6 +2,7 @@
 #pragma once
 
 #include "tenon/base/convert.hpp"
+#include "tenon/base/costs.hpp"
 #include "tenon/kernels/lookup.hpp"
 #include "tenon/op/families/features.hpp"
 
@@ -48,7 +49,7 @@ struct OneHotEncoder {
   template <class T, class K>
   void compute_with(const kernels::Lookup<K>& place, TensorView<const T> x, TensorView<float> y) const {
     const int64_t width = y.extent(-1);
-    parallel_for(x.size(), std::max<int64_t>((1 << 15) / width, 64), [&](int64_t begin, int64_t end) {
+    parallel_for(x.size(), std::max<int64_t>(task_work::cheap / width, 64), [&](int64_t begin, int64_t end) {
       std::fill(y.data() + begin * width, y.data() + end * width, 0.0f);
       for (int64_t k = begin; k < end; ++k) {
         const int64_t at = find(place, x[k]);

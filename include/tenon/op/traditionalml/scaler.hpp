@@ -1,6 +1,7 @@
 // Scaler: an offset subtracted, then a factor applied.   onnx.ai/onnx/operators/onnx_aionnxml_Scaler.html
 #pragma once
 
+#include "tenon/base/costs.hpp"
 #include "tenon/op/families/features.hpp"
 
 namespace tenon::TENON_ABI::op {
@@ -43,7 +44,8 @@ struct Scaler {
       return each;
     };
     const C *minus = spread(offset, 0), *times = spread(scale, 1);
-    parallel_for(x.size() / width, std::max<int64_t>((1 << 15) / width, 1), [&](int64_t begin, int64_t end) {
+    const int64_t grain = std::max<int64_t>(task_work::cheap / width, 1);
+    parallel_for(x.size() / width, grain, [&](int64_t begin, int64_t end) {
       for (int64_t r = begin; r < end; ++r) {
         const T* from = x.data() + r * width;
         float* to = y.data() + r * width;

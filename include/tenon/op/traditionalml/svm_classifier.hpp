@@ -3,6 +3,7 @@
 
 #include <numeric>
 
+#include "tenon/base/costs.hpp"
 #include "tenon/kernels/reduce/arg_reduce.hpp"
 #include "tenon/op/families/svm.hpp"
 
@@ -173,7 +174,7 @@ struct SVMClassifier {
     };
     for_similarities(kernel_type, kernel_params, x, rows, m.vectors.data(), vectors, features,
                      [&](int64_t start, int64_t count, const C* similarity) {
-                       parallel_for(count, std::max<int64_t>((1 << 14) / (classes * vectors), 1),
+                       parallel_for(count, std::max<int64_t>(task_work::moderate / (classes * vectors), 1),
                                     [&](int64_t begin, int64_t end) {
                                       Scratch own;
                                       int64_t* votes = own.take<int64_t>(classes);
