@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "tenon/base/costs.hpp"
 #include "tenon/base/parallel.hpp"
 #include "tenon/base/scratch.hpp"
 #include "tenon/base/types.hpp"
@@ -342,9 +343,9 @@ void attention(const AttentionArgs& a) {
   const auto even = [&](const auto& h) { return a.queries == 1 || h.head == a.queries * h.row; };
   const bool joint = group > 1 && a.queries <= 8 && even(a.q) && even(a.y);
   const int64_t rows = joint ? group * a.queries : a.queries, heads = joint ? a.kv_heads : a.heads;
-  // Few enough queries to skip most keys that windows exclude, and for scores to stay in the caches; enough
-  // for packing the keys to pay.
-  constexpr int64_t scores = 1 << 18;
+  // Few enough queries to skip most keys that windows exclude, and for scores to stay in the second-level
+  // cache; enough for packing the keys to pay.
+  constexpr int64_t scores = cache_bytes::l2 / int64_t{sizeof(float)};
   const int64_t piece = std::clamp<int64_t>(scores / std::max<int64_t>(1, a.keys[0] + a.keys[1]), 64, 128);
   const int64_t pieces = (rows + piece - 1) / piece;
   parallel_for(a.batch * heads * pieces, 1, [&](int64_t begin, int64_t end) {

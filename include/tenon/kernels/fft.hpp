@@ -259,8 +259,10 @@ void dft(const T* x, T* y, const DftArgs& args) {
   const int64_t n = args.length, in = args.complex_in ? 2 : 1, out = args.complex_out ? 2 : 1;
   if (n == 0) return static_cast<void>(std::fill_n(y, args.outer * args.to * args.inner * out, T(0.0f)));
   const int64_t given = std::min(args.from, args.hermitian ? n / 2 + 1 : n);
-  // Neighbouring columns are read together because they share cache lines.
-  const int64_t columns = std::min(args.inner, std::clamp((int64_t{1} << 14) / n, int64_t{1}, int64_t{8}));
+  // Neighbouring columns are read together because they share cache lines; few if they are long, so that
+  // their numbers stay in the second-level cache.
+  constexpr int64_t near = cache_bytes::l2 / 4 / int64_t{sizeof(Complex)};
+  const int64_t columns = std::min(args.inner, std::clamp(near / n, int64_t{1}, int64_t{8}));
   const int64_t blocks = (args.inner + columns - 1) / columns;
   const double sign = args.inverse ? -1 : 1, scale = args.inverse ? 1 / static_cast<double>(n) : 1;
   Scratch tables;

@@ -214,7 +214,7 @@ class RnnProduct {
       g.b += (hidden - 1) * g.b_row, g.b_row = -g.b_row;
     }
     // Gates in reverse order are separate products, which pays only for what the first caches do not hold.
-    const bool large = gates_ * hidden * hidden * static_cast<int64_t>(sizeof(T)) >= 1 << 19;
+    const bool large = gates_ * hidden * hidden * static_cast<int64_t>(sizeof(T)) >= cache_bytes::l2 / 2;
     const bool backward = large && !turned && p.backward;
     if (cut_.blocks == 1 && (packed_ != nullptr || !backward)) {
       g.n = gates_ * hidden;
@@ -275,8 +275,8 @@ void rnn_run(const RnnArgs<T>& a, const RnnCut& cut, int64_t gates, int64_t join
     bias = scratch.take<T>(width);
     for (int64_t k = 0; k < width; ++k) bias[k] = k < joint * n ? a.bias[k] + a.bias[width + k] : a.bias[k];
   }
-  // Multiplies as many steps at once as fit into the caches.
-  constexpr int64_t bytes = 1 << 19;
+  // Multiplies as many steps at once as leave half of the second-level cache to the weights.
+  constexpr int64_t bytes = cache_bytes::l2 / 2;
   const int64_t steps = state > 0 ? a.steps : 0, step_size = a.batch * width;
   const int64_t chunk =
       std::clamp<int64_t>(bytes / std::max<int64_t>(step_size * static_cast<int64_t>(sizeof(T)), 1), 1,

@@ -10,6 +10,7 @@
 #include <emmintrin.h>
 
 #include "tenon/base/abi.hpp"
+#include "tenon/base/costs.hpp"
 #endif
 
 namespace tenon::TENON_ABI::simd {
@@ -70,7 +71,7 @@ using Sixteen [[gnu::vector_size(16)]] = unsigned char;
 }
 
 /// Results of at least this many bytes are usually no longer in any cache when they are read.
-inline constexpr int64_t beyond_caches = int64_t{16} << 20;
+inline constexpr int64_t beyond_caches = cache_bytes::l3;
 
 /// memcpy that bypasses the caches, which would first read the destination. Other threads see the bytes after
 /// end_copies_beyond_caches.

@@ -1,6 +1,7 @@
 // FusedElementwise: connected elementwise nodes, run a tile at a time.
 #pragma once
 
+#include "tenon/base/costs.hpp"
 #include "tenon/base/parallel.hpp"
 #include "tenon/base/scratch.hpp"
 #include "tenon/kernels/elementwise/steps.hpp"
@@ -138,11 +139,11 @@ struct FusedElementwise {
   static constexpr std::size_t max_inputs = 8, max_links = 16;
   // A result's tile stays in the first-level cache for the next step, and the calls per tile cost little
   // compared with its elements.
-  static constexpr int64_t tile = 4096, tile_bytes = tile * 4;
+  static constexpr int64_t tile_bytes = cache_bytes::l1 / 2, tile = tile_bytes / 4;
   // Results of at least this many elements, and their operands, mostly lie in memory. For data in a shared
   // cache, the hardware prefetcher does better. Tiles are then half as long, because memory accepts only a
   // limited number of requests at once.
-  static constexpr int64_t far_size = 1 << 21;
+  static constexpr int64_t far_size = cache_bytes::l3 / 2 / int64_t{sizeof(float)};
 
  private:
   /// An array in tiles; all at the same address for an operand that is broadcast to y.

@@ -2,6 +2,7 @@
 // them exceeds the second-level cache. It is then computed by bands of rows, and never goes through memory.
 #pragma once
 
+#include "tenon/base/costs.hpp"
 #include "tenon/graph/fused/conv_chain.hpp"
 #include "tenon/graph/passes/match.hpp"
 
@@ -11,14 +12,14 @@ namespace detail {
 
 /// Whether a convolution can be computed by bands, each of which reads all of its weights.
 inline bool has_bands(const BlockedConv& conv) {
-  constexpr std::size_t most_weights = 64 << 10;
+  constexpr std::size_t most_weights = cache_bytes::l2 / 16;
   return conv.winograd == 0 && !conv.plain_y && conv.extents.size() == 4 &&
          conv.weights.size_bytes() <= most_weights;
 }
 
 /// Whether a value is evicted from the second-level cache before it is read.
 inline bool leaves_cache(const Program& p, ValueId v) {
-  constexpr int64_t cached = (1 << 20) / sizeof(float);
+  constexpr int64_t cached = cache_bytes::l2 / int64_t{sizeof(float)};
   const Dims& d = p.info(v).dims;
   const Dim image = d.ranked() ? d.product(1, d.rank()) : Dim();
   return image.known() && image.value() >= cached;

@@ -131,8 +131,7 @@ struct Plan {
     step = a.plain_x ? plain_step : L;
     blocks = up(in_channels, step);
 
-    // Second-level caches have 1 MB where vectors have 64 bytes; half of that elsewhere.
-    constexpr int64_t weight_bytes = 128 << 10, band_bytes = (Arch::registers == 32 ? 768 : 384) << 10;
+    constexpr int64_t weight_bytes = cache_bytes::l2 / 8, band_bytes = cache_bytes::l2_of<Arch> / 4 * 3;
     const int64_t block_bytes = 2 * L * step * taps * static_cast<int64_t>(sizeof(T));
     // Sums cannot wait in a y that is not in blocks.
     chunk = a.plain_y ? blocks : up(blocks, up(blocks, std::max<int64_t>(weight_bytes / block_bytes, 1)));

@@ -91,7 +91,7 @@ void compute_cells(const Reach& reach, const T* x, const T* w, const CellEnd<T>&
     for (int v = 0; v < V; ++v)
       sum[r][v] = start == nullptr ? B(T{0}) : B(simd::loadu<Arch>(start + v * end.y_block + r * L));
   // The weights of many blocks would evict the adjacent tile's cells from the first-level cache.
-  const bool many = reach.blocks * (Step * V * L * static_cast<int64_t>(sizeof(T))) > 16 << 10;
+  const bool many = reach.blocks * (Step * V * L * static_cast<int64_t>(sizeof(T))) > cache_bytes::l1 / 2;
   const int64_t ahead_cells = many ? reach.block_step : R * Step;
   for (int64_t b = 0; b < reach.blocks; ++b, x += reach.block_step) {
     const int64_t depth = b + 1 < reach.blocks ? int64_t{Step} : reach.last_depth;

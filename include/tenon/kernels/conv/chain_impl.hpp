@@ -9,6 +9,7 @@
 #include <cstring>
 #include <span>
 
+#include "tenon/base/costs.hpp"
 #include "tenon/base/parallel.hpp"
 #include "tenon/base/scratch.hpp"
 #include "tenon/kernels/conv/cell_tile.hpp"
@@ -48,8 +49,7 @@ class Chain {
  public:
   explicit Chain(std::span<const BlockedConvArgs<T>> stages)
       : stages_(stages), last_(static_cast<int>(stages.size()) - 1) {
-    // Second-level caches have 1 MB where vectors have 64 bytes; half of that elsewhere.
-    constexpr int64_t budget = (Arch::registers == 32 ? 768 : 384) << 10;
+    constexpr int64_t budget = cache_bytes::l2_of<Arch> / 4 * 3;
     step_ = geometry(last_).out[0];
     while (step_ > 1 && plan_strips() > budget) step_ = up(step_, 2);
     plan_strips();

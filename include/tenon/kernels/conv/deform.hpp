@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "tenon/base/costs.hpp"
 #include "tenon/base/inline_vector.hpp"
 #include "tenon/base/parallel.hpp"
 #include "tenon/base/scratch.hpp"
@@ -116,8 +117,9 @@ void deform_conv(const DeformConvArgs<T>& a) {
   if (g.batch <= 0 || g.out_channels <= 0 || out <= 0) return;
   const int64_t rows = g.in_channels * kernel, group_rows = rows / g.groups;
   const int64_t group_out = g.out_channels / g.groups, shared = g.in_channels / a.offset_groups;
-  const int64_t tile =
-      std::min(out, std::clamp<int64_t>((int64_t{1} << 18) / std::max<int64_t>(rows, 1), 16, 512));
+  // The matrix of a tile's columns stays in the second-level cache.
+  constexpr int64_t cells = cache_bytes::l2 / int64_t{sizeof(float)};
+  const int64_t tile = std::min(out, std::clamp<int64_t>(cells / std::max<int64_t>(rows, 1), 16, 512));
   const int64_t tiles = (out + tile - 1) / tile;
   parallel_for(g.batch * tiles, 1, [&](int64_t begin, int64_t end) {
     Scratch scratch;

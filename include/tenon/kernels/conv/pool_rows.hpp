@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "tenon/base/costs.hpp"
 #include "tenon/base/scratch.hpp"
 #include "tenon/kernels/conv/pool_windows.hpp"
 #include "tenon/kernels/conv/sliding.hpp"
@@ -65,8 +66,8 @@ void pool_rows(const SlidingWindow<Arch>& w, int64_t planes, const T* x, T* y, T
   SlidingWindow<Arch> outer = w;
   --outer.rank;
   const int64_t cells = most_cells(outer);
-  const int64_t some =
-      std::clamp<int64_t>(std::min((int64_t{1} << 12) / line, (int64_t{1} << 12) / cells), 1, rows);
+  constexpr int64_t near = cache_bytes::l1 / int64_t{sizeof(int64_t)};  // folded cells, or listed places
+  const int64_t some = std::clamp<int64_t>(std::min(near / line, near / cells), 1, rows);
   Scratch list;
   const SeenRows<Arch> all(outer, inner.in, some, list);
   for_planes<Arch>(planes, in + out * w.kernel_cells(), [&](int64_t begin, int64_t end) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "tenon/base/costs.hpp"
 #include "tenon/base/scratch.hpp"
 #include "tenon/kernels/conv/pool_windows.hpp"
 #include "tenon/kernels/conv/sliding.hpp"
@@ -36,7 +37,8 @@ void pool_vectors(const SlidingWindow<Arch>& w, int64_t planes, const T* x, T* y
   const int64_t span = (across.out - 1) * across.stride + (across.kernel - 1) * across.dilation + 1;
   const int64_t first = std::max<int64_t>(-across.pad, 0), last = std::min(across.in, span - across.pad);
   --outer.rank;
-  const int64_t some = std::clamp<int64_t>((1 << 12) / most_cells(outer), 1, rows);
+  constexpr int64_t near = cache_bytes::l1 / int64_t{sizeof(int64_t)};  // listed places
+  const int64_t some = std::clamp<int64_t>(near / most_cells(outer), 1, rows);
   Scratch list;
   const SeenRows<Arch> all(outer, across.in * depth, some, list);
   for_planes<Arch>(planes, work, [&](int64_t begin, int64_t end) {

@@ -79,7 +79,7 @@ class SeenRows {
   [[gnu::noinline]] SeenRows(const SlidingWindow<Arch>& outer, int64_t row, int64_t together,
                              Scratch& scratch)
       : outer_(outer), row_(row), cells_(most_cells(outer)), listed_(outer.out_cells()) {
-    whole_ = listed_ * cells_ <= 1 << 14;
+    whole_ = listed_ * cells_ <= cache_bytes::l2 / 8 / int64_t{sizeof(int64_t)};
     if (!whole_) listed_ = together;
     take_memory(scratch);
     if (whole_) list(listed_);

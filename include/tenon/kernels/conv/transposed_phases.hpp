@@ -104,7 +104,7 @@ class Phases {
   /// Writes the weights of all parts. A few output and input channels at a time are transposed, so that
   /// output channels are neighbours.
   void pack(const T* w, T* packed) const {
-    constexpr int64_t some_cells = 1 << 12;
+    constexpr int64_t some_cells = cache_bytes::l1 / int64_t{sizeof(double)};
     const int64_t kernel = kernel_cells<Arch>(s_), group_in = s_.in_channels / s_.groups;
     const int64_t turns = (group_out_ + R - 1) / R, most = std::max<int64_t>(some_cells / (R * kernel), 1);
     const int64_t grain = task_work::cheap / (R * kernel * std::max<int64_t>(group_in, 1)) + 1;
@@ -147,7 +147,8 @@ class Phases {
     // be small, the threads share the work on one.
     const int64_t row = product_of<Arch>(grid_ + 1, s_.rank - 1), threads = threads_at_hand();
     const auto rows_of = [&](int64_t cells) { return std::max<int64_t>(cells / row, 1); };
-    int64_t rows = rows_of(std::max<int64_t>((1 << 17) / planes_, least_cells));
+    constexpr int64_t most_sums = cache_bytes::l2 / int64_t{sizeof(double)};
+    int64_t rows = rows_of(std::max<int64_t>(most_sums / planes_, least_cells));
     const auto slabs_of = [&] { return (grid_[0] + rows - 1) / rows; };
     if (threads > 1 && s_.batch * slabs_of() < 2 * threads)
       rows = std::max(rows_of(least_cells), std::min(rows, grid_[0] * s_.batch / (2 * threads)));

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "tenon/base/costs.hpp"
 #include "tenon/base/parallel.hpp"
 #include "tenon/base/scratch.hpp"
 #include "tenon/kernels/conv/conv.hpp"
@@ -149,7 +150,8 @@ void transpose_scattered(const ConvTransposeArgs<T>& g) {
   const int64_t channels = std::min(most, (group_out + shares - 1) / shares);
   const int64_t blocks = (group_out + channels - 1) / channels;
   const auto piece_of = [&](int64_t together) {
-    return std::clamp<int64_t>((int64_t{1} << 17) / std::max<int64_t>(together * kernel, 1), 64,
+    constexpr int64_t cells = cache_bytes::l2 / int64_t{sizeof(double)};
+    return std::clamp<int64_t>(cells / std::max<int64_t>(together * kernel, 1), 64,
                                std::max<int64_t>(in, 64));
   };
   const int64_t piece = piece_of(channels);

@@ -54,7 +54,7 @@ struct Plan {
     all_tiles = g.batch * tiles;
     // The transformed inputs of a band should stay in the second-level cache, but the weights are read once
     // per band.
-    constexpr int64_t most = most_cells<Arch>(2), bytes = 1 << 20;
+    constexpr int64_t most = most_cells<Arch>(2), bytes = cache_bytes::l2;
     const int64_t places = form.places();
     const int64_t fitting = bytes / (places * blocks * L * static_cast<int64_t>(sizeof(T)));
     band = std::min(std::clamp(fitting / most * most, 2 * most, 4 * most), all_tiles);

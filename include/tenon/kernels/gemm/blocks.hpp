@@ -83,7 +83,7 @@ void compute_rows(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1, in
   end.bounded = last && f.bounded();
   end.lo = f.lo;
   end.hi = f.hi;
-  end.far = q.m * q.n * static_cast<int64_t>(sizeof(Out)) > 1 << 20;
+  end.far = q.m * q.n * static_cast<int64_t>(sizeof(Out)) > cache_bytes::l2;
   const int64_t a_pitch = plain_a ? q.plain_a_row : depth;  // cells per row from panel to panel
   TileOperands<Cell> operands{};
   operands.a_row = plain_a ? q.plain_a_row : 1;
@@ -99,7 +99,7 @@ void compute_rows(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1, in
                 strands = packed ? (S::cols + part - 1) / part : S::cols / line + 1;
   const bool streaming = packed && streams<Ops, Arch>(i1 - i0);
   // Two panels at once are two streams, which are slower when memory is the bottleneck.
-  const bool near = !packed || q.n * q.depth * static_cast<int64_t>(sizeof(Cell)) <= 1 << 23;
+  const bool near = !packed || q.n * q.depth * static_cast<int64_t>(sizeof(Cell)) <= cache_bytes::l3 / 2;
   const int64_t joined = joins_panels<Ops, Arch> && i1 - i0 <= 2 && near ? 2 * S::cols : S::cols;
   constexpr bool exceeds = may_exceed<Ops>;
   [[maybe_unused]] alignas(64) Cell excess_a[exceeds ? S::rows * S::depth : 1];
@@ -183,8 +183,9 @@ void compute_block(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1, i
   constexpr auto out_bytes = static_cast<int64_t>(sizeof(typename Ops::Out)),
                  cell_bytes = static_cast<int64_t>(sizeof(typename Ops::Cell));
   // Deep blocks of a packed B come from memory, and are read once for all rows.
-  const bool stay = j1 - j0 < 2 * S::cols || (q.packed_b != nullptr && depth * cell_bytes > 768) ||
-                    (q.m * q.n * out_bytes <= 1 << 20 && depth * S::cols * cell_bytes <= 24 << 10);
+  const bool stay =
+      j1 - j0 < 2 * S::cols || (q.packed_b != nullptr && depth * cell_bytes > 768) ||
+      (q.m * q.n * out_bytes <= cache_bytes::l2 && depth * S::cols * cell_bytes <= cache_bytes::l1 / 4 * 3);
   const int64_t some = (stay ? 256 : 32) / S::rows * S::rows;
   const int64_t a_row = plain_a ? q.plain_a_row : depth;
   int64_t few = 0;
@@ -192,7 +193,7 @@ void compute_block(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1, i
     few = (i1 - i0) % S::rows;
     if (few > 2) few = !plain_a ? 0 : few == 3 ? 3 : few % 2;
     // A B that comes from memory must be prefetched continuously, by all rows.
-    if (q.packed_b != nullptr && q.n * q.depth * cell_bytes > 1 << 20 && i1 - i0 > 2 &&
+    if (q.packed_b != nullptr && q.n * q.depth * cell_bytes > cache_bytes::l2 && i1 - i0 > 2 &&
         i1 - i0 <= 2 * S::rows)
       few = 0;
   }
@@ -205,8 +206,8 @@ void compute_block(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1, i
   }
 }
 
-/// C of rows [i0, i1), columns [j0, j1), which begin at whole panels. Blocks are sized for a second-level
-/// cache of 1 MB: a block of B is read once per panel of A, and A's whole chunk once per block of B. A chunk
+/// C of rows [i0, i1), columns [j0, j1), which begin at whole panels. Blocks are sized for the second-level
+/// cache: a block of B is read once per panel of A, and A's whole chunk once per block of B. A chunk
 /// is as large as that cache if B is packed in advance, and larger if B would be packed for each chunk.
 template <class Ops, class Arch, class P>
 void compute_range(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1) {
@@ -218,7 +219,7 @@ void compute_range(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1) {
   const int64_t block_cols = q.packed_b != nullptr && streams<Ops, Arch>(i1 - i0)
                                  ? j1 - j0
                                  : 6144 / (std::clamp<int64_t>(q.depth, 1, block) * cell_bytes) * S::cols;
-  const int64_t chunk_cells = (q.packed_b != nullptr ? int64_t{1} << 20 : int64_t{4} << 20) / cell_bytes;
+  const int64_t chunk_cells = (q.packed_b != nullptr ? cache_bytes::l2 : 4 * cache_bytes::l2) / cell_bytes;
   const int64_t padded_m = (q.m + S::rows - 1) / S::rows * S::rows;
   const int64_t padded_n = (q.n + S::cols - 1) / S::cols * S::cols;
   // Packing A pays if it is read for more than 16 panels of B.
@@ -412,7 +413,7 @@ void run_products(const P& shape, int64_t items, const MakeProduct& product) {
   // B first, each all of it or a part.
   const int64_t col_panels = (shape.n + S::cols - 1) / S::cols;
   const int64_t b_cells = packed_size(shape.n, S::cols, shape.depth);
-  constexpr int64_t most_cells = (int64_t{4} << 20) / static_cast<int64_t>(sizeof(Cell));
+  constexpr int64_t most_cells = cache_bytes::l3 / 4 / static_cast<int64_t>(sizeof(Cell));
   Scratch scratch;
   Cell* packed_b = nullptr;
   int64_t copies = shape.b_copies;

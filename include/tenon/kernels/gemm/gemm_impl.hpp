@@ -13,6 +13,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "tenon/base/costs.hpp"
 #include "tenon/kernels/gemm/blocks.hpp"
 #include "tenon/kernels/gemm/gemm.hpp"
 #include "tenon/kernels/gemm/pack.hpp"
@@ -117,7 +118,7 @@ void run_gemm(GemmArgs<T> g) {
       return;
     }
   }
-  constexpr int64_t plain_cells = (int64_t{1} << 18) / static_cast<int64_t>(sizeof(T));
+  constexpr int64_t plain_cells = cache_bytes::l2 / 4 / static_cast<int64_t>(sizeof(T));
   const auto product = [&](int64_t item) {
     const T* a = g.packed_a != nullptr || g.k == 0 ? g.a : g.a + batch_offset<Arch>(g.batch, g.batch.a, item);
     const T* b = g.packed_b != nullptr || g.k == 0 ? g.b : g.b + batch_offset<Arch>(g.batch, g.batch.b, item);

@@ -170,8 +170,8 @@ void multiply_bytes(const QuantGemmArgs& g, ByteForm form) {
              one_b = g.packed_b != nullptr || items == 1 || shared(g.batch.b);
   const int64_t a_size = ByteImage::size(g.m, S::rows, plain_a ? 0 : depth),
                 b_size = ByteImage::size(g.n, S::cols, depth);
-  // Operands are packed for as many items at a time as fit into 16 MB.
-  constexpr int64_t most = int64_t{4} << 20;
+  // Operands are packed for as many items at a time as fit into the last-level cache.
+  constexpr int64_t most = cache_bytes::l3 / int64_t{sizeof(int32_t)};
   const int64_t at_once = std::clamp<int64_t>(most / (a_size + b_size), 1, items);
   Scratch scratch;
   int32_t* a_images = scratch.take<int32_t>(a_size * (one_a ? 1 : at_once));

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "tenon/base/costs.hpp"
 #include "tenon/base/parallel.hpp"
 #include "tenon/base/scratch.hpp"
 #include "tenon/kernels/gemm/args.hpp"
@@ -133,9 +134,9 @@ struct FewRows {
     }
   }
 
-  /// Columns [begin, end), in strips whose sums stay in a cache.
+  /// Columns [begin, end), in strips whose sums stay in the second-level cache.
   void columns(const T* a, const T* b, const Finish<T>& finish, T* c, int64_t begin, int64_t end) const {
-    const int64_t strip = (int64_t{1} << 16) / g.m;
+    const int64_t strip = cache_bytes::l2 / 2 / int64_t{sizeof(double)} / g.m;
     Scratch scratch;
     T* sums = scratch.take<T>(g.m * std::min(strip, end - begin));
     for (; begin < end; begin += strip) {
@@ -146,9 +147,10 @@ struct FewRows {
   }
 
   /// Parts of K that threads share, so that each reads whole rows. A large B has this many for any number of
-  /// threads, as results would differ otherwise; their sums take a few megabytes at most.
+  /// threads, as results would differ otherwise; their sums take a quarter of the last-level cache
+  /// at most.
   int64_t parts() const {
-    constexpr int64_t most_sums = 1 << 19;
+    constexpr int64_t most_sums = cache_bytes::l3 / 4 / int64_t{sizeof(double)};
     const int64_t wanted = std::min({g.k * g.n >> 18, g.k >> 5, most_sums / (g.m * g.n), int64_t{16}});
     return static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(std::max<int64_t>(wanted, 1))));
   }

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "tenon/base/costs.hpp"
 #include "tenon/base/types.hpp"
 #include "tenon/kernels/move/transpose.hpp"
 
@@ -184,7 +185,7 @@ inline bool join_rows(void* to, std::span<const Rows> parts, int64_t rows) {
     int64_t r = begin;
     // The shortest rows: from each part in turn, as many rows as stay in the first-level cache.
     for (int64_t n; whole <= 160 && r < end; r += n) {
-      n = std::min((1 << 14) / whole, end - r);
+      n = std::min(cache_bytes::l1 / 2 / whole, end - r);
       char* place = static_cast<char*>(to) + r * whole;
       for (const Rows& p : parts) {
         detail::copy_rows(place, whole, static_cast<const char*>(p.data) + r * p.bytes, p.bytes, n, p.bytes);

@@ -81,7 +81,8 @@ void run_in_floats(const QuantConvArgs& g, const float* weights) {
   const int64_t out = conv_detail::product_of<Arch>(s.out, s.rank);
   const int64_t kernel = conv_detail::kernel_cells<Arch>(s), each = s.out_channels / s.groups;
   // Inputs and outputs of the channels computed at once stay in the first two caches.
-  const int64_t at_once = std::clamp<int64_t>((int64_t{1} << 14) / (in + each * out), 1, s.groups);
+  constexpr int64_t cells = 2 * cache_bytes::l1 / int64_t{sizeof(float)};
+  const int64_t at_once = std::clamp<int64_t>(cells / (in + each * out), 1, s.groups);
   const int64_t parts = (s.groups + at_once - 1) / at_once;
   const int64_t work = at_once * (in + each * out * (kernel + 2));
   parallel_for(

@@ -63,7 +63,7 @@ class TileConv {
         pixels_(s_.batch * s_.out[0] * s_.out[1]),
         plain_(l_.panels() <= 2 && x_.pixel == 4 * l_.depth && x_.pixel <= 1024 && is_identity(s_)),
         line_(plain_ ? x_.pixel : (l_.depth / step | 1) * simd::tile_bytes),
-        most_(std::max<int64_t>((int64_t{1} << 19) / (rows * line_), 1)) {}
+        most_(std::max<int64_t>(cache_bytes::l2 / 2 / (rows * line_), 1)) {}
 
   void run() const {
     // Threads share the pixels, or where there are few, the channels as well: each share then fills its
@@ -177,7 +177,7 @@ class TileConv {
   // Pixels that are read once or twice serve as they lie; copies come faster from the second-level cache.
   const bool plain_;
   const int64_t line_;  // bytes from a pixel's taps to the next pixel's
-  // Weights are read once for as many units as half a megabyte holds.
+  // Weights are read once for as many units as half of the second-level cache holds.
   const int64_t most_;
 };
 

@@ -241,7 +241,7 @@ void conv_by_words(const QuantConvLastArgs& g) {
   // If there are few weights, they stay in the cache while pixels stream by; otherwise few pixels stay while
   // weights do.
   constexpr int64_t part = 32 * rows, most = 128 * rows;  // pixels
-  if (l.size() < (int64_t{1} << 16) && pixels >= 4 * part) {
+  if (l.size() < cache_bytes::l2 / 4 / int64_t{sizeof(int32_t)} && pixels >= 4 * part) {
     parallel_for((pixels + part - 1) / part, grain(part * l.size() * 4), [&](int64_t begin, int64_t end) {
       Scratch own;
       TileList<Arch> tiles(s, x, l, part, own);

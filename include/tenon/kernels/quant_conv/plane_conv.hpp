@@ -226,7 +226,7 @@ class PlaneConv {
   const int64_t items_;    // groups of all images
   const bool plain_;       // whether tiles read the bytes of x
   const int64_t image_;    // cells of an item's planes, and those that the last vectors read past them
-  const int64_t at_once_;  // items
+  const int64_t at_once_;  // items: one, or more whose planes take at most 32 MB
   const int64_t panels_;   // of a group
   const bool shallow_;     // whether the cells of several tiles stay in the first-level cache
   const int64_t width_;    // outputs of a task

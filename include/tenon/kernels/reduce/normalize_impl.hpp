@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tenon/base/costs.hpp"
 #include "tenon/base/scratch.hpp"
 #include "tenon/kernels/reduce/normalize.hpp"
 #include "tenon/kernels/reduce/rows.hpp"
@@ -56,7 +57,7 @@ template <class Arch, class T>
 void norm_rows(const LayerNormArgs<T>& a, bool centred, int64_t first_row, int64_t last_row) {
   // Several rows take each pass together if they fit the first-level cache: a single row's passes would wait
   // for its sums.
-  constexpr int64_t most = 4, cached = 16384 / static_cast<int64_t>(sizeof(T));
+  constexpr int64_t most = 4, cached = cache_bytes::l1 / 2 / static_cast<int64_t>(sizeof(T));
   const int64_t together = a.n * most <= cached ? most : 1;
   double mean[most], inv_std[most];
   for (int64_t row = first_row; row < last_row;) {

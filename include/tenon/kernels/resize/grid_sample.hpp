@@ -124,7 +124,9 @@ class GridTerms {
       plane_ *= plane_ == 0 ? 0 : a.extents[d];
       terms_ *= taps_;
     }
-    block_ = std::clamp<int64_t>((1 << 13) / terms_, 1, most);
+    // The places and weights of a block stay in the second-level cache.
+    constexpr int64_t near = cache_bytes::l2 / 8 / int64_t{sizeof(int64_t) + sizeof(double)};
+    block_ = std::clamp<int64_t>(near / terms_, 1, most);
   }
   int64_t plane() const { return plane_; }
   int64_t terms() const { return terms_; }
@@ -261,7 +263,8 @@ inline bool samples_linear(const GridSampleArgs& a) {
 /// Planes are turned into rows of channels, so that a point's channels are vectors, if there are enough
 /// points to pay for it and it takes at most 64 MB.
 inline void sample_linear(const GridSampleArgs& a, const float* x, float* y) {
-  constexpr int64_t block = linear_block, most = 1 << 19;  // elements of the turned planes
+  constexpr int64_t block = linear_block;
+  constexpr int64_t most = cache_bytes::l3 / 8 / int64_t{sizeof(float)};  // elements of the turned planes
   int64_t plane = 1;
   for (int d = 0; d < a.axes; ++d) plane *= a.extents[d];
   const int64_t terms = int64_t{1} << a.axes, blocks = (a.count + block - 1) / block;

@@ -1,6 +1,7 @@
 // SVMClassifier and SVMRegressor share the functions that compare rows with support vectors.
 #pragma once
 
+#include "tenon/base/costs.hpp"
 #include "tenon/kernels/svm.hpp"
 #include "tenon/op/families/scores.hpp"
 
@@ -48,7 +49,8 @@ void svm_kernel(const Str& type, const std::vector<float>& params, const C* x, i
 template <class C, class F>
 void for_similarities(const Str& type, const std::vector<float>& params, const C* x, int64_t rows, const C* v,
                       int64_t count, int64_t n, F f) {
-  const int64_t most = std::min(rows, std::max<int64_t>((1 << 20) / count, 64));
+  constexpr int64_t near = cache_bytes::l3 / 2 / int64_t{sizeof(double)};
+  const int64_t most = std::min(rows, std::max<int64_t>(near / count, 64));
   Scratch scratch;
   C* similarity = scratch.take<C>(most * count);
   for (int64_t first = 0; first < rows; first += most) {

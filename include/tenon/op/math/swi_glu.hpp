@@ -24,7 +24,8 @@ struct SwiGLU {
   void compute(TensorView<const T> a, TensorView<const T> b, TensorView<T> y) const {
     using W = compute_t<T>;
     parallel_for(y.size(), task_work::costly, [&](int64_t begin, int64_t end) {
-      constexpr int64_t piece = 1 << 11;  // the gates of this many elements stay in the L1 cache
+      // Gates, values and results of a piece stay in the first-level cache.
+      constexpr int64_t piece = cache_bytes::l1 / 4 / int64_t{sizeof(float)};
       for (int64_t at = begin; at < end; at += piece) {
         const int64_t n = std::min(piece, end - at);
         Scratch scratch;
