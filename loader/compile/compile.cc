@@ -542,7 +542,8 @@ std::string assemble(std::span<const HeaderText> files, std::span<const ModelPar
   const bool halves =
       has("split_product") && (types.contains(DType::float16) || types.contains(DType::bfloat16));
   const bool vnni = bytes && simd::dispatch([]<class Arch>(Arch) { return simd::has_dot_bytes<Arch>(); }),
-             amx = widest && (bytes || halves) && simd::amx();
+             amx = (bytes || halves) &&
+                   simd::dispatch([]<class Arch>(Arch) { return simd::has_tiles<Arch>(); });
   if (vnni) require(widest ? "avx512vnni" : "avxvnni");
   if (amx) require("amx-tile"), require("amx-int8"), require("amx-bf16");
 

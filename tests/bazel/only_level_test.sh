@@ -45,7 +45,7 @@ grep -q "undefined reference to .*tenon::v[0-9_]*compiled::kernels::convert_half
 present=" $(tests/bazel/levels present) "
 said=$(env -u TENON_ARCH "$folder/main") || fail "ends with $?"
 if [[ $present != *" $level "* ]]; then
-  [[ $said == "kernels: this program was built for a level that the processor has not; it has: "* ]] || fail "$said"
+  [[ $said == "kernels: this program was built for a level that this processor does not support; it supports: "* ]] || fail "$said"
   exit 0
 fi
 [ "$said" = "$level: 1 2.5 -3" ] || fail "$said"
@@ -53,5 +53,5 @@ fi
 for other in baseline avx2 avx512 none; do
   [ $other = "$level" ] && continue
   said=$(TENON_ARCH=$other "$folder/main") || fail "$other: ends with $?"
-  [ "$said" = "TENON_ARCH: '$other' is none of the levels present: $level" ] || fail "$other: $said"
+  [ "$said" = "TENON_ARCH: '$other' is not an available level; available: $level" ] || fail "$other: $said"
 done

@@ -63,7 +63,7 @@ TEST_CASE("a level that is not present is refused") {
   for (const char* name : {"avx", "avx5120", "Baseline", " "}) {
     setenv("TENON_ARCH", name, 1);
     check_error([] { Session{Graph{}}; },
-                {str_cat("TENON_ARCH: '", name, "' is none of the levels present: baseline")});
+                {str_cat("TENON_ARCH: '", name, "' is not an available level; available: baseline")});
     try {
       Session{Graph{}};
     } catch (const Error& e) {

@@ -19,7 +19,7 @@ for arguments in "--version" "ops" "run none.onnx" ""; do
   said=$(TENON_ARCH=sse9 $tool $arguments 2>&1)
   status=$?
   [ $status -eq 2 ] || fail "'$arguments' ends with $status"
-  [ "$said" = "tenon: TENON_ARCH: 'sse9' is none of the levels present: $present" ] || fail "$said"
+  [ "$said" = "tenon: TENON_ARCH: 'sse9' is not an available level; available: $present" ] || fail "$said"
 done
 
 # A model's text and file are each other's; files in other formats are refused by name.

@@ -5,6 +5,8 @@
 // undefined symbol tells why.
 #pragma once
 
+#include "tenon/base/target.hpp"
+
 #define TENON_VERSION_MAJOR 0
 #define TENON_VERSION_MINOR 1
 #define TENON_VERSION_PATCH 0
@@ -34,7 +36,7 @@
 #define TENON_ABI_GLUE(macro, suffix) TENON_ABI_CHOOSE(TENON_ABI_##macro suffix, , )
 #define TENON_ABI_FLAG(macro, suffix) TENON_ABI_GLUE(macro, suffix)
 
-#if defined(__x86_64__)
+#if defined(TENON_X86_64)
 
 // Groups of features without any enabled flag are skipped, because every use of the namespace's name expands
 // them.
@@ -89,7 +91,7 @@
 #define TENON_ABI_NAME TENON_ABI_LEVEL
 #endif
 
-#elif defined(__aarch64__)
+#elif defined(TENON_AARCH64)
 
 #define TENON_ABI_NAME                                                                                      \
   TENON_ABI_JOIN(TENON_ABI_NAMED(_headers_arm64), TENON_ABI_FLAG(__ARM_FEATURE_DOTPROD, _dotprod),          \

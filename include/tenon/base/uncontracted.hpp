@@ -11,9 +11,9 @@ namespace tenon::TENON_ABI {
 /// it. They cannot contract uncontracted(a * b) + c, so the bits are the same for all flags.
 template <class F>
 F uncontracted(F x) {
-#if defined(__x86_64__)
+#if defined(TENON_X86_64)
   asm("" : "+x"(x));
-#elif defined(__aarch64__)
+#elif defined(TENON_AARCH64)
   asm("" : "+w"(x));
 #endif
   return x;

@@ -90,20 +90,16 @@ void mul_bytes_impl(const MulBytesArgs& g, const uint8_t* a, const uint8_t* b, i
 
 template <class Arch>
 void look_up_bytes_impl(const uint8_t* table, const uint8_t* x, int64_t n, uint8_t* y) {
-#if defined(__AVX512F__)
-  if constexpr (Arch::register_bytes == 64) {
-    constexpr int64_t lanes = 64;
-    if (n >= lanes && simd::vbmi()) {
-      simd::batch<uint8_t, Arch> parts[4];
-      for (int k = 0; k < 4; ++k) parts[k] = simd::loadu<Arch>(table + k * lanes);
-      for (int64_t i = 0; i < n; i += lanes) {
-        const int64_t count = std::min(n - i, lanes);
-        simd::store_n(y + i, simd::look_up_bytes(parts, simd::load_n<Arch>(x + i, count)), count);
-      }
-      return;
+  constexpr int64_t lanes = simd::lanes<uint8_t, Arch>;
+  if (n >= lanes && simd::has_byte_tables<Arch>()) {
+    simd::batch<uint8_t, Arch> parts[256 / lanes];
+    for (int64_t k = 0; k < 256 / lanes; ++k) parts[k] = simd::loadu<Arch>(table + k * lanes);
+    for (int64_t i = 0; i < n; i += lanes) {
+      const int64_t count = std::min(n - i, lanes);
+      simd::store_n(y + i, simd::look_up_bytes(parts, simd::load_n<Arch>(x + i, count)), count);
     }
+    return;
   }
-#endif
   for (int64_t i = 0; i < n; ++i) y[i] = table[x[i]];
 }
 

@@ -10,21 +10,15 @@
 #include <string_view>
 
 #include "tenon/base/error.hpp"
+#include "tenon/simd/arm/levels.hpp"
+#include "tenon/simd/generic/levels.hpp"
+#include "tenon/simd/x86/levels.hpp"
 
-// The levels of the processor family, each including everything of the previous one: the tag, the name, the
-// number of vector registers and their size in bytes, and the features that the level adds, by their names
-// for -m and in the processor, and the macro by which the compiler reports that it may use them.
-// loader/bazel/level_rows.bzl has the same rows.
-#if defined(__x86_64__)
-#define TENON_LEVELS(LEVEL, FEATURE)                                                                        \
-  LEVEL(Baseline, baseline, 16, 16, )                                                                       \
-  LEVEL(Avx2, avx2, 16, 32, FEATURE("avx2", __AVX2__) FEATURE("fma", __FMA__) FEATURE("f16c", __F16C__))    \
-  LEVEL(Avx512, avx512, 32, 64,                                                                             \
-        FEATURE("avx512f", __AVX512F__) FEATURE("avx512bw", __AVX512BW__) FEATURE("avx512dq", __AVX512DQ__) \
-            FEATURE("avx512vl", __AVX512VL__))
-#else
-#define TENON_LEVELS(LEVEL, FEATURE) LEVEL(Baseline, baseline, 32, 16, )
-#endif
+// TENON_LEVELS is the table of the processor family's levels, each including everything of the previous one.
+// A row has the tag, the name, the number of vector registers and their size in bytes, and the features that
+// the level adds: a feature's name, for the compiler's -m and in the processor, and the macro by which the
+// compiler reports that it may use the feature. TENON_PROCESSOR_HAS(feature) asks the processor; a family
+// with a single level does without. loader/bazel/level_rows.bzl has the same rows.
 #define TENON_NO_FEATURE(feature, macro)
 
 namespace tenon::TENON_ABI::simd {
@@ -91,7 +85,7 @@ inline Level processor_level() {
 #define TENON_LEVEL(Tag, name, registers, bytes, features) \
   if (true features) greatest = Level::name;               \
   else return greatest;
-#define TENON_FEATURE(feature, macro) &&__builtin_cpu_supports(feature)
+#define TENON_FEATURE(feature, macro) &&TENON_PROCESSOR_HAS(feature)
   TENON_LEVELS(TENON_LEVEL, TENON_FEATURE)
 #undef TENON_LEVEL
 #undef TENON_FEATURE
@@ -134,9 +128,10 @@ inline const LevelInfo* requested_level() {
 
 namespace detail {
 [[noreturn]] inline void throw_no_level() {
-  throw Error(ErrorCode::not_supported, "kernels",
-              str_cat("this program was built for a level that the processor has not; it has: ",
-                      names(std::span(levels).first(static_cast<std::size_t>(processor_level()) + 1))));
+  throw Error(
+      ErrorCode::not_supported, "kernels",
+      str_cat("this program was built for a level that this processor does not support; it supports: ",
+              names(std::span(levels).first(static_cast<std::size_t>(processor_level()) + 1))));
 }
 }  // namespace detail
 
@@ -146,7 +141,7 @@ inline void check_request() {
   if (requested_level() == nullptr)
     throw Error(ErrorCode::invalid_argument, "TENON_ARCH",
                 str_cat("'", std::getenv("TENON_ARCH"),
-                        "' is none of the levels present: ", names(present_levels())));
+                        "' is not an available level; available: ", names(present_levels())));
 }
 
 /// The level in force: the one requested or, because kernels do not throw, the greatest if the request is

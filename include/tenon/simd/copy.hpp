@@ -6,12 +6,8 @@
 #include <cstdint>
 #include <cstring>
 
-#if defined(__x86_64__)
-#include <emmintrin.h>
-
 #include "tenon/base/abi.hpp"
 #include "tenon/base/costs.hpp"
-#endif
 
 namespace tenon::TENON_ABI::simd {
 
@@ -75,27 +71,13 @@ inline constexpr int64_t beyond_caches = cache_bytes::l3;
 
 /// memcpy that bypasses the caches, which would first read the destination. Other threads see the bytes after
 /// end_copies_beyond_caches.
-inline void copy_beyond_caches(void* to, const void* from, std::size_t bytes) {
-#if defined(__x86_64__)
-  auto* t = static_cast<char*>(to);
-  auto* f = static_cast<const char*>(from);
-  const std::size_t head = std::min(bytes, (64 - reinterpret_cast<std::uintptr_t>(t) % 64) % 64);
-  if (head > 0) std::memcpy(t, f, head);
-  t += head, f += head, bytes -= head;
-  for (; bytes >= 64; bytes -= 64, t += 64, f += 64)
-#pragma GCC unroll 4
-    for (int k = 0; k < 64; k += 16)
-      _mm_stream_si128(reinterpret_cast<__m128i*>(t + k),
-                       _mm_loadu_si128(reinterpret_cast<const __m128i*>(f + k)));
-  if (bytes > 0) std::memcpy(t, f, bytes);
-#else
-  copy(to, from, bytes);
-#endif
-}
-inline void end_copies_beyond_caches() {
-#if defined(__x86_64__)
-  _mm_sfence();
-#endif
-}
+template <class = void>
+inline void copy_beyond_caches(void* to, const void* from, std::size_t bytes);
+template <class = void>
+inline void end_copies_beyond_caches();
 
 }  // namespace tenon::TENON_ABI::simd
+
+#include "tenon/simd/x86/copy.hpp"
+
+#include "tenon/simd/generic/copy.hpp"

@@ -79,89 +79,22 @@ inline void store_wide(T* p, const batch<compute_t<T>, Arch>& v, int64_t n) {
 
 /// As many floats from memory as there are lanes of double.
 template <class Arch>
-inline batch<double, Arch> load_as_double(const float* p) {
-#if defined(__AVX512F__)
-  if constexpr (Arch::register_bytes == 64) return _mm512_cvtps_pd(_mm256_loadu_ps(p));
-  else
-#endif
-#if defined(__AVX2__)
-      if constexpr (Arch::register_bytes == 32)
-    return _mm256_cvtps_pd(_mm_loadu_ps(p));
-  else
-#endif
-  {
-#if defined(__x86_64__)
-    return _mm_cvtps_pd(_mm_castsi128_ps(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))));
-#else
-    alignas(64) double lane[lanes<double, Arch>];
-    for (int i = 0; i < lanes<double, Arch>; ++i) lane[i] = p[i];
-    return loadu<Arch>(lane);
-#endif
-  }
-}
+inline batch<double, Arch> load_as_double(const float* p);
 
 /// The first n <= lanes of them, the other lanes zero.
 template <class Arch>
-inline batch<double, Arch> load_as_double(const float* p, int64_t n) {
-#if defined(__AVX512F__)
-  if constexpr (Arch::register_bytes == 64)
-    return _mm512_cvtps_pd(_mm256_maskz_loadu_ps(static_cast<__mmask8>((1u << n) - 1), p));
-  else
-#endif
-#if defined(__AVX2__)
-      if constexpr (Arch::register_bytes == 32)
-    return _mm256_cvtps_pd(_mm_maskload_ps(p, _mm256_castsi256_si128(detail::mask_of_first_words<Arch>(n))));
-  else
-#endif
-  {
-    float part[lanes<double, Arch>] = {};
-    for (int64_t i = 0; i < n; ++i) part[i] = p[i];
-    return load_as_double<Arch>(part);
-  }
-}
+inline batch<double, Arch> load_as_double(const float* p, int64_t n);
 
 /// All lanes to memory as floats.
 template <class A>
-inline void store_as_float(float* p, const xsimd::batch<double, A>& v) {
-#if defined(__AVX512F__)
-  if constexpr (detail::bytes<A> == 64) _mm256_storeu_ps(p, _mm512_cvtpd_ps(v));
-  else
-#endif
-#if defined(__AVX2__)
-      if constexpr (detail::bytes<A> == 32)
-    _mm_storeu_ps(p, _mm256_cvtpd_ps(v));
-  else
-#endif
-  {
-#if defined(__x86_64__)
-    _mm_storel_epi64(reinterpret_cast<__m128i*>(p), _mm_castps_si128(_mm_cvtpd_ps(v)));
-#else
-    constexpr int width = static_cast<int>(xsimd::batch<double, A>::size);
-    alignas(64) double lane[width];
-    storeu(lane, v);
-    for (int i = 0; i < width; ++i) p[i] = static_cast<float>(lane[i]);
-#endif
-  }
-}
+inline void store_as_float(float* p, const xsimd::batch<double, A>& v);
 
 /// The first n <= lanes lanes to memory as floats.
 template <class A>
-inline void store_as_float(float* p, const xsimd::batch<double, A>& v, int64_t n) {
-#if defined(__AVX512F__)
-  if constexpr (detail::bytes<A> == 64)
-    _mm256_mask_storeu_ps(p, static_cast<__mmask8>((1u << n) - 1), _mm512_cvtpd_ps(v));
-  else
-#endif
-#if defined(__AVX2__)
-      if constexpr (detail::bytes<A> == 32)
-    _mm_maskstore_ps(p, _mm256_castsi256_si128(detail::mask_of_first_words<A>(n)), _mm256_cvtpd_ps(v));
-  else
-#endif
-  {
-    float part[xsimd::batch<double, A>::size];
-    store_as_float(part, v);
-    for (int64_t i = 0; i < n; ++i) p[i] = part[i];
-  }
-}
+inline void store_as_float(float* p, const xsimd::batch<double, A>& v, int64_t n);
 
 }  // namespace tenon::TENON_ABI::simd
+
+#include "tenon/simd/x86/wide.hpp"
+
+#include "tenon/simd/generic/wide.hpp"

@@ -249,7 +249,7 @@ bool split_product(const GemmArgs<float>& g, int64_t items, const MakeProduct& p
     if (g.parts == 0 || g.packed_a != nullptr || g.a_col != 1 || g.m < 32 || g.n < split_cols ||
         g.k < split_step || g.d == g.c || !simd::has_tiles<Arch>())
       return false;
-    using Unit = simd::AmxTiles;
+    using Unit = simd::Tiles<Arch>;
     return g.parts == 1 ? run_split<Unit, 1, Arch>(g, items, product)
                         : run_split<Unit, 2, Arch>(g, items, product);
   }

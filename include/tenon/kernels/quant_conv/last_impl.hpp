@@ -60,7 +60,7 @@ void quant_conv_last_impl(const QuantConvLastArgs& args) {
       if (is_depthwise_last(g.geometry)) return conv_depthwise<Words, Arch>(g);
 #endif
     if constexpr (Arch::register_bytes == 64)
-      if (simd::has_tiles<Arch>()) return conv_by_tiles<simd::AmxTiles, Arch>(g);
+      if (simd::has_tiles<Arch>()) return conv_by_tiles<simd::Tiles<Arch>, Arch>(g);
     conv_by_words<Words, Arch>(g);
   });
 }

@@ -1,5 +1,4 @@
-// Vectors of one element type at one instruction-set level: the only header that includes xsimd and
-// intrinsics. It is written for xsimd 8.1; names that later versions changed are hidden here.
+// Vectors of one element type at one instruction-set level, by xsimd, of which versions 8 to 14 work.
 #pragma once
 
 #include <cstddef>
@@ -7,38 +6,19 @@
 #include <type_traits>
 
 #include "tenon/simd/arch.hpp"
-
-// GCC 12's AVX-512 intrinsics read variables that they leave uninitialised on purpose, and warn when inlined.
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wuninitialized"
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#endif
-#if defined(__AVX2__)
-#include <immintrin.h>
-#elif defined(__x86_64__)
-#include <emmintrin.h>
-#endif
-#include <xsimd/xsimd.hpp>
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic pop
-#endif
+#include "tenon/simd/batch/xsimd.hpp"
 
 namespace tenon::TENON_ABI::simd {
 
 namespace detail {
 
-// xsimd's name for registers of this many bytes.
-#if defined(__x86_64__)
+/// xsimd's name for registers of this many bytes.
 template <int bytes>
-using registers = std::conditional_t<bytes == 64, xsimd::avx512bw,
-                                     std::conditional_t<bytes == 32, xsimd::fma3<xsimd::avx2>, xsimd::sse2>>;
-#else
-template <int bytes>
-using registers = xsimd::default_arch;
-#endif
+struct Registers {
+  using type = xsimd::default_arch;
+};
 
-// A register's bytes: 16 at SSE2, 32 at AVX2 with FMA and F16C, 64 at AVX-512 F, BW, DQ and VL.
+/// The bytes of a register.
 template <class A>
 inline constexpr std::size_t bytes = sizeof(xsimd::batch<float, A>);
 
@@ -58,11 +38,11 @@ inline xsimd::batch_bool<T, A> not_equal(const xsimd::batch<T, A>& x, const xsim
 
 /// A register of T at a level. T: int8..64, uint8..64, float, double.
 template <class T, class Arch>
-using batch = xsimd::batch<T, detail::registers<Arch::register_bytes>>;
+using batch = xsimd::batch<T, typename detail::Registers<Arch::register_bytes>::type>;
 
 /// The comparison result that belongs to `batch<T, Arch>`.
 template <class T, class Arch>
-using batch_bool = xsimd::batch_bool<T, detail::registers<Arch::register_bytes>>;
+using batch_bool = xsimd::batch_bool<T, typename detail::Registers<Arch::register_bytes>::type>;
 
 /// Elements in a `batch<T, Arch>`.
 template <class T, class Arch>
@@ -76,19 +56,7 @@ inline batch<T, Arch> broadcast(T x) {
 
 /// v, computed once: GCC would reload a number from memory for every product that uses it.
 template <class T, class A>
-inline xsimd::batch<T, A> in_register(const xsimd::batch<T, A>& v) {
-#if defined(__x86_64__)
-  typename xsimd::batch<T, A>::register_type r = v;
-#if defined(__AVX512F__)
-  asm("" : "+v"(r));
-#else
-  asm("" : "+x"(r));
-#endif
-  return r;
-#else
-  return v;
-#endif
-}
+inline xsimd::batch<T, A> in_register(const xsimd::batch<T, A>& v);
 
 /// p, computed once: GCC would keep and increment a separate pointer for each number that a loop reads there.
 template <class T>
@@ -108,3 +76,7 @@ inline xsimd::batch<U, A> bits_as(const xsimd::batch<T, A>& v) {
 }
 
 }  // namespace tenon::TENON_ABI::simd
+
+#include "tenon/simd/x86/registers.hpp"
+
+#include "tenon/simd/generic/registers.hpp"

@@ -29,19 +29,11 @@ inline xsimd::batch<T, A> pick(const xsimd::batch<T, A>& x, const xsimd::batch<T
 /// Every other number of x, starting at index `of_x`, and then of y, starting at index `of_y`: 0 or 1. T:
 /// float, double.
 template <int of_x, int of_y, class T, class A>
-inline xsimd::batch<T, A> pick_alternate(const xsimd::batch<T, A>& x, const xsimd::batch<T, A>& y) {
-#if defined(__AVX2__)
-  // g++ would generate twice the instructions.
-  if constexpr (bytes<A> == 32 && sizeof(T) == 4) {
-    const __m256 mixed = _mm256_shuffle_ps(x, y, _MM_SHUFFLE(2 + of_y, of_y, 2 + of_x, of_x));
-    return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(mixed), _MM_SHUFFLE(3, 1, 2, 0)));
-  } else
-#endif
-  {
-    constexpr int half = static_cast<int>(xsimd::batch<T, A>::size / 2);
-    return pick(x, y, [](int i) { return 2 * i + (i < half ? of_x : of_y); });
-  }
-}
+inline xsimd::batch<T, A> pick_alternate(const xsimd::batch<T, A>& x, const xsimd::batch<T, A>& y);
+
+/// The last `count` numbers of `before`, followed by as many numbers of x as fit. T: of 32 bits.
+template <int count, class T, class A>
+inline xsimd::batch<T, A> shift_in_last(const xsimd::batch<T, A>& before, const xsimd::batch<T, A>& x);
 
 /// table[index % period] of each lane, one by one.
 template <int period, class T, class A>
@@ -55,6 +47,31 @@ inline xsimd::batch<T, A> look_up_each(const T* table, const xsimd::batch<uint32
 }
 }  // namespace detail
 
+/// Lane index[i] % lanes of x in lane i. T: of 32 bits.
+template <class T, class A>
+inline xsimd::batch<T, A> pick_lanes(const xsimd::batch<T, A>& x, const xsimd::batch<uint32_t, A>& index);
+
+/// The side of transpose_tile's square: 16 bytes.
+template <class T>
+inline constexpr int tile_side = static_cast<int>(16 / sizeof(T));
+
+/// to[j * to_row + i] = from[i * from_row + j] for i, j < tile_side<T>. T of 4 or 8 bytes.
+template <class Arch, class T>
+inline void transpose_tile(const T* from, int64_t from_row, T* to, int64_t to_row);
+
+/// Transposes as many rows as a register has lanes: to[j * to_row + i] = from[i * from_row + j] for i <
+/// lanes, j < tile_side<T>. T of 4 or 8 bytes.
+template <class Arch, class T>
+inline void transpose_strip(const T* from, int64_t from_row, T* to, int64_t to_row);
+
+}  // namespace tenon::TENON_ABI::simd
+
+#include "tenon/simd/x86/shuffle.hpp"
+
+#include "tenon/simd/generic/shuffle.hpp"
+
+namespace tenon::TENON_ABI::simd {
+
 /// Lane i as the high halves of lanes 2 i (low) and 2 i + 1 of the numbers of x and then y.
 template <class A>
 inline xsimd::batch<uint32_t, A> high_halves(const xsimd::batch<uint32_t, A>& x,
@@ -63,31 +80,8 @@ inline xsimd::batch<uint32_t, A> high_halves(const xsimd::batch<uint32_t, A>& x,
       detail::pick(bits_as<uint16_t>(x), bits_as<uint16_t>(y), [](int i) { return 2 * i + 1; }));
 }
 
-/// Lane index[i] % lanes of x in lane i. T: of 32 bits.
-template <class T, class A>
-inline xsimd::batch<T, A> pick_lanes(const xsimd::batch<T, A>& x, const xsimd::batch<uint32_t, A>& index) {
-  static_assert(sizeof(T) == 4);
-#if defined(__AVX512F__)
-  if constexpr (detail::bytes<A> == 64)
-    return bits_as<T>(xsimd::batch<uint32_t, A>(_mm512_permutexvar_epi32(index, bits_as<uint32_t>(x))));
-  else
-#endif
-#if defined(__AVX2__)
-      if constexpr (detail::bytes<A> == 32)
-    return bits_as<T>(xsimd::batch<uint32_t, A>(_mm256_permutevar8x32_epi32(bits_as<uint32_t>(x), index)));
-  else
-#endif
-  {
-    constexpr std::size_t width = xsimd::batch<T, A>::size;
-    alignas(64) T from[width];
-    storeu(from, x);
-    return detail::look_up_each<width>(from, index);
-  }
-}
-
 /// table[index % period] of each lane, with an aligned table. Fast if a register holds 16 words, or eight
 /// with the period 8 and the table stored twice.
-/// period 8 and the table twice, eight.
 template <int period, class T, class A>
 inline xsimd::batch<T, A> look_up(const T (&table)[16], const xsimd::batch<uint32_t, A>& index) {
   constexpr int width = static_cast<int>(xsimd::batch<T, A>::size);
@@ -131,19 +125,11 @@ template <int most, class T, class A>
 [[gnu::always_inline]] inline xsimd::batch<T, A> shift_in(const xsimd::batch<T, A>& before,
                                                           const xsimd::batch<T, A>& x, int n) {
   static_assert(sizeof(T) == 4);
-  constexpr int width = static_cast<int>(xsimd::batch<T, A>::size);
   if constexpr (most == 0) {
     return x;
   } else {
     if (n < most) return shift_in<most - 1>(before, x, n);
-#if defined(__AVX512F__)
-    // g++ would use a register for the places.
-    if constexpr (detail::bytes<A> == 64)
-      return bits_as<T>(xsimd::batch<uint32_t, A>(
-          _mm512_alignr_epi32(bits_as<uint32_t>(x), bits_as<uint32_t>(before), width - most)));
-    else
-#endif
-      return detail::pick(before, x, [](int i) { return width - most + i; });
+    return detail::shift_in_last<most>(before, x);
   }
 }
 
@@ -179,86 +165,6 @@ template <class Arch, class T>
 inline batch<T, Arch> load_even_n(const T* p, int64_t n) {
   if (n == lanes<T, Arch>) return load_even<Arch>(p);
   return load_even_masked<Arch>(p, even_masks<T, Arch>((uint64_t{1} << n) - 1));
-}
-
-/// The side of transpose_tile's square: 16 bytes.
-template <class T>
-inline constexpr int tile_side = static_cast<int>(16 / sizeof(T));
-
-/// to[j * to_row + i] = from[i * from_row + j] for i, j < tile_side<T>. T of 4 or 8 bytes.
-template <class Arch, class T>
-inline void transpose_tile(const T* from, int64_t from_row, T* to, int64_t to_row) {
-#if defined(__x86_64__)
-  if constexpr (sizeof(T) == 4) {
-    const auto* f = reinterpret_cast<const float*>(from);
-    auto* t = reinterpret_cast<float*>(to);
-    __m128 r0 = _mm_loadu_ps(f), r1 = _mm_loadu_ps(f + from_row);
-    __m128 r2 = _mm_loadu_ps(f + 2 * from_row), r3 = _mm_loadu_ps(f + 3 * from_row);
-    _MM_TRANSPOSE4_PS(r0, r1, r2, r3);
-    _mm_storeu_ps(t, r0);
-    _mm_storeu_ps(t + to_row, r1);
-    _mm_storeu_ps(t + 2 * to_row, r2);
-    _mm_storeu_ps(t + 3 * to_row, r3);
-  } else {
-    const auto* f = reinterpret_cast<const double*>(from);
-    auto* t = reinterpret_cast<double*>(to);
-    const __m128d r0 = _mm_loadu_pd(f), r1 = _mm_loadu_pd(f + from_row);
-    _mm_storeu_pd(t, _mm_unpacklo_pd(r0, r1));
-    _mm_storeu_pd(t + to_row, _mm_unpackhi_pd(r0, r1));
-  }
-#else
-  for (int j = 0; j < tile_side<T>; ++j)
-    for (int i = 0; i < tile_side<T>; ++i) to[j * to_row + i] = from[i * from_row + j];
-#endif
-}
-
-/// Transposes as many rows as a register has lanes: to[j * to_row + i] = from[i * from_row + j] for i <
-/// lanes, j < tile_side<T>. T of 4 or 8 bytes.
-template <class Arch, class T>
-inline void transpose_strip(const T* from, int64_t from_row, T* to, int64_t to_row) {
-  // Quarters of registers are rows 4 apart, so that the shuffles stay inside quarters.
-#if defined(__AVX512F__)
-  if constexpr (Arch::register_bytes == 64 && sizeof(T) == 4) {
-    __m512 r[4];
-    for (int k = 0; k < 4; ++k) {
-      const auto* f = reinterpret_cast<const float*>(from + k * from_row);
-      r[k] = _mm512_castps128_ps512(_mm_loadu_ps(f));
-      r[k] = _mm512_mask_broadcast_f32x4(r[k], 0x00f0, _mm_loadu_ps(f + 4 * from_row));
-      r[k] = _mm512_mask_broadcast_f32x4(r[k], 0x0f00, _mm_loadu_ps(f + 8 * from_row));
-      r[k] = _mm512_mask_broadcast_f32x4(r[k], 0xf000, _mm_loadu_ps(f + 12 * from_row));
-    }
-    const __m512d a = _mm512_castps_pd(_mm512_unpacklo_ps(r[0], r[1])),
-                  b = _mm512_castps_pd(_mm512_unpacklo_ps(r[2], r[3])),
-                  c = _mm512_castps_pd(_mm512_unpackhi_ps(r[0], r[1])),
-                  d = _mm512_castps_pd(_mm512_unpackhi_ps(r[2], r[3]));
-    _mm512_storeu_pd(to, _mm512_unpacklo_pd(a, b));
-    _mm512_storeu_pd(to + to_row, _mm512_unpackhi_pd(a, b));
-    _mm512_storeu_pd(to + 2 * to_row, _mm512_unpacklo_pd(c, d));
-    _mm512_storeu_pd(to + 3 * to_row, _mm512_unpackhi_pd(c, d));
-  } else
-#endif
-#if defined(__AVX2__)
-      if constexpr (Arch::register_bytes == 32 && sizeof(T) == 4) {
-    __m256 r[4];
-    for (int k = 0; k < 4; ++k) {
-      const auto* f = reinterpret_cast<const float*>(from + k * from_row);
-      r[k] = _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(f)), _mm_loadu_ps(f + 4 * from_row), 1);
-    }
-    const __m256d a = _mm256_castps_pd(_mm256_unpacklo_ps(r[0], r[1])),
-                  b = _mm256_castps_pd(_mm256_unpacklo_ps(r[2], r[3])),
-                  c = _mm256_castps_pd(_mm256_unpackhi_ps(r[0], r[1])),
-                  d = _mm256_castps_pd(_mm256_unpackhi_ps(r[2], r[3]));
-    auto* t = reinterpret_cast<float*>(to);
-    _mm256_storeu_ps(t, _mm256_castpd_ps(_mm256_unpacklo_pd(a, b)));
-    _mm256_storeu_ps(t + to_row, _mm256_castpd_ps(_mm256_unpackhi_pd(a, b)));
-    _mm256_storeu_ps(t + 2 * to_row, _mm256_castpd_ps(_mm256_unpacklo_pd(c, d)));
-    _mm256_storeu_ps(t + 3 * to_row, _mm256_castpd_ps(_mm256_unpackhi_pd(c, d)));
-  } else
-#endif
-  {
-    for (int i = 0; i < lanes<T, Arch>; i += tile_side<T>)
-      transpose_tile<Arch>(from + i * from_row, from_row, to + i, to_row);
-  }
 }
 
 /// Transposes a block: to[j * to_row + i] = from[i * from_row + j] for i < rows, j < columns. `from` may be

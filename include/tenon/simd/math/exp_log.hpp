@@ -79,30 +79,6 @@ inline xsimd::batch<float, A> root_of_two(const xsimd::batch<float, A>& shifted)
   return bits_as<float>(look_up<8>(exp_table.bits, bits) + ((bits & xsimd::batch<uint32_t, A>(7)) << 20));
 }
 
-/// y 2^n for n and its addend in `shifted` of exp_parts: results may be denormals or overflow.
-template <bool table, class T, class A>
-inline xsimd::batch<T, A> times_power_of_two(const xsimd::batch<T, A>& y, const xsimd::batch<T, A>& shifted) {
-  using N = Format<T>;
-  using U = typename N::Bits;
-  using I = xsimd::batch<U, A>;
-#if defined(__AVX512F__)
-  const auto n = [&] { return shifted - xsimd::batch<T, A>(table ? N::magic / 8 : N::magic + T(N::bias)); };
-  if constexpr (bytes<A> == 64 && std::is_same_v<T, float>) return _mm512_scalef_ps(y, n());
-  else if constexpr (bytes<A> == 64 && std::is_same_v<T, double>) return _mm512_scalef_pd(y, n());
-  else
-#endif
-  {
-    // Two factors, whose exponents stay positive when halved because both biases are already included.
-    constexpr U both = 2 * U{N::bias};
-    const I bits = bits_as<U>(shifted);
-    I biased;
-    if constexpr (table) biased = (bits - I(std::bit_cast<U>(N::magic / 8) - 8 * both)) >> 3;
-    else biased = bits - I(std::bit_cast<U>(N::magic) + U{N::bias} - both);
-    const I half = biased >> 1;
-    return y * bits_as<T>(half << N::mantissa) * bits_as<T>((biased - half) << N::mantissa);
-  }
-}
-
 /// exp(x) 2^add for any x: results may be denormals or overflow. Bit for bit as exp_plain where that applies.
 template <int add, class T, class A>
 inline xsimd::batch<T, A> exp_times(const xsimd::batch<T, A>& x) {

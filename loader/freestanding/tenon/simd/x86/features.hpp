@@ -1,24 +1,19 @@
-// Instructions that some processors of a level have in addition to the level's, in a compiled model. Its
+// Instructions that some x86 processors of a level have in addition to the level's, in a compiled model. Its
 // constants are laid out for them; loader/compile/compile.cc states which.
 #pragma once
 
 #include <atomic>
 
-#if defined(__x86_64__) && defined(__linux__)
+#include "tenon/simd/x86/levels.hpp"
+
+#if defined(TENON_X86_64)
+
+#if defined(__linux__)
 #include <sys/syscall.h>
 #include <unistd.h>
 #endif
 
-#include "tenon/base/abi.hpp"
-
 namespace tenon::TENON_ABI::simd {
-
-template <int register_bytes>
-constexpr bool vnni() {
-  return TENON_USES_VNNI;
-}
-constexpr bool vbmi() { return false; }
-constexpr bool halves_registers() { return false; }
 
 /// The first call requests the registers from the system.
 inline bool amx() {
@@ -33,4 +28,16 @@ inline bool amx() {
   return TENON_USES_AMX;
 }
 
+template <detail::HasAvx2 Arch>
+constexpr bool has_dot_bytes() {
+  return TENON_USES_VNNI;
+}
+
+template <detail::AtAvx512 Arch>
+inline bool has_tiles() {
+  return amx();
+}
+
 }  // namespace tenon::TENON_ABI::simd
+
+#endif
