@@ -30,9 +30,9 @@ template <class Arch>
 inline void interleave_pairs(const uint8_t* r0, const uint8_t* r1, uint8_t flip, int32_t zero, int32_t* to);
 
 /// The words of interleave_bytes for as many columns as a vector has bytes: four vectors of words.
-template <class Arch>
+template <class Arch, class A>
 inline void interleave_vectors(const uint8_t* r0, const uint8_t* r1, const uint8_t* r2, const uint8_t* r3,
-                               batch<int32_t, Arch>* to);
+                               xsimd::batch<int32_t, A>* to);
 
 }  // namespace tenon::TENON_ABI::simd
 

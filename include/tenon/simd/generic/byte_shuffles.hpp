@@ -42,9 +42,9 @@ inline void interleave_pairs(const uint8_t* r0, const uint8_t* r1, uint8_t flip,
                                  static_cast<uint32_t>((r1[j] ^ flip) - zero) << 16);
 }
 
-template <class Arch>
+template <class Arch, class A>
 inline void interleave_vectors(const uint8_t* r0, const uint8_t* r1, const uint8_t* r2, const uint8_t* r3,
-                               batch<int32_t, Arch>* to) {
+                               xsimd::batch<int32_t, A>* to) {
   constexpr int columns = 4 * lanes<int32_t, Arch>;
   alignas(64) uint32_t words[columns];
   for (int j = 0; j < columns; j += 16) interleave_bytes<Arch>(r0 + j, r1 + j, r2 + j, r3 + j, words + j);

@@ -98,9 +98,9 @@ inline void interleave_pairs(const uint8_t* r0, const uint8_t* r1, uint8_t flip,
   _mm256_storeu_si256(out + 1, _mm256_sub_epi16(_mm256_cvtepu8_epi16(high), zeros));
 }
 
-template <detail::AtAvx2 Arch>
+template <detail::AtAvx2 Arch, class A>
 inline void interleave_vectors(const uint8_t* r0, const uint8_t* r1, const uint8_t* r2, const uint8_t* r3,
-                               batch<int32_t, Arch>* to) {
+                               xsimd::batch<int32_t, A>* to) {
   const __m256i order = _mm256_setr_epi32(0, 2, 4, 6, 1, 3, 5, 7);
   const auto load = [&](const uint8_t* p) {
     return _mm256_permutevar8x32_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)), order);
@@ -120,9 +120,9 @@ inline void interleave_vectors(const uint8_t* r0, const uint8_t* r1, const uint8
 
 #if defined(__AVX512F__)
 
-template <detail::AtAvx512 Arch>
+template <detail::AtAvx512 Arch, class A>
 inline void interleave_vectors(const uint8_t* r0, const uint8_t* r1, const uint8_t* r2, const uint8_t* r3,
-                               batch<int32_t, Arch>* to) {
+                               xsimd::batch<int32_t, A>* to) {
   // Each quarter of a vector gets a word of each result vector, so that unpacking yields them in order.
   const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
   const auto load = [&](const uint8_t* p) { return _mm512_permutexvar_epi32(order, _mm512_loadu_si512(p)); };
