@@ -13,3 +13,4 @@
 #include "tenon/simd/batch/memory.hpp"
 #include "tenon/simd/batch/registers.hpp"
 #include "tenon/simd/batch/shuffle.hpp"
+#include "tenon/simd/properties.hpp"

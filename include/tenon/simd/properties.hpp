@@ -9,6 +9,27 @@ namespace tenon::TENON_ABI::simd {
 template <class Arch>
 inline constexpr bool has_dot_bytes_16 = false;
 
+/// Whether some processors of the level have tile registers (tiles.hpp).
+template <class Arch>
+inline constexpr bool may_have_tiles = false;
+
+/// Whether load_n, load_masked and store_n are instructions rather than loops, for lanes of 4 and 8 bytes.
+template <class Arch>
+inline constexpr bool has_masks = false;
+
+/// Whether a masked load or store takes no longer than a plain one of all lanes, for lanes of any size.
+template <class Arch>
+inline constexpr bool masks_are_free = false;
+
+/// Whether look_up of a table of 16 words is an instruction.
+template <class Arch>
+inline constexpr bool has_tables_of_16 = false;
+
+/// Whether the bytes of 16 can be put into any order by an instruction.
+template <class Arch>
+inline constexpr bool has_byte_shuffles = false;
+
 }  // namespace tenon::TENON_ABI::simd
 
+#include "tenon/simd/arm/properties.hpp"
 #include "tenon/simd/x86/properties.hpp"

@@ -30,7 +30,7 @@ inline void add_strided(const T* x, int64_t count, T* y, int64_t stride) {
   if (stride == 1) {
     int64_t i = 0;
     for (; i + L <= count; i += L) simd::storeu(y + i, simd::loadu<Arch>(y + i) + simd::loadu<Arch>(x + i));
-    if constexpr (Arch::register_bytes == 64) {
+    if constexpr (simd::masks_are_free<Arch>) {
       const int64_t rest = count - i;
       if (rest > 0)
         simd::store_n(y + i, simd::load_n<Arch>(y + i, rest) + simd::load_n<Arch>(x + i, rest), rest);
@@ -157,8 +157,7 @@ void transpose_scattered(const ConvTransposeArgs<T>& g) {
   const int64_t piece = piece_of(channels);
   // Whole planes are gathered by masked vectors, because adding to recently stored values would stall: for
   // any number of threads, because the sign of a zero may differ.
-  const bool gathers =
-      Arch::register_bytes > 16 && s.strides[s.rank - 1] == 1 && in > 0 && piece_of(most) >= in;
+  const bool gathers = simd::has_masks<Arch> && s.strides[s.rank - 1] == 1 && in > 0 && piece_of(most) >= in;
   parallel_for(s.batch * s.groups * blocks, 1, [&](int64_t begin, int64_t end) {
     for (int64_t t = begin; t < end; ++t) {
       const int64_t item = t / blocks, group = item % s.groups, first = t % blocks * channels;

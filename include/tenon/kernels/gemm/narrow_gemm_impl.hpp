@@ -261,7 +261,7 @@ void multiply(const GemmArgs<float>& g, const NarrowMatrix& b) {
           if (simd::has_dot_bytes<Arch>() ? in_digits(std::true_type{}) : in_digits(std::false_type{}))
             return;
       }
-    if constexpr (N::scaled && Arch::register_bytes == 64)
+    if constexpr (N::scaled && simd::has_tables_of_16<Arch>)
       if constexpr (N::bits <= 4)
         if (b.zeros == nullptr) return multiply_few<Listed<N::bits, Arch>, Arch>(g, b, finish);
     return multiply_few<N, Arch>(g, b, finish);

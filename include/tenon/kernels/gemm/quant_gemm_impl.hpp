@@ -83,7 +83,7 @@ inline ByteRows columns_of_b(const QuantGemmArgs& g, int64_t offset) {
 /// f(Ops) with the operations of a form.
 template <class Arch, class F>
 void with_any_form(ByteForm form, F f) {
-  if constexpr (Arch::register_bytes == 64)
+  if constexpr (simd::may_have_tiles<Arch>)
     if (form == ByteForm::tiles) return f(TileQuad<simd::Tiles<Arch>>{});
   with_form<Arch, false>(form, f);
 }

@@ -244,7 +244,7 @@ template <class Arch, class MakeProduct>
 bool split_product(const GemmArgs<float>& g, int64_t items, const MakeProduct& product) {
   // The type list of a compiled model contains only the types of its values.
   constexpr bool has_halves = all_types::contains<float16> || all_types::contains<bfloat16>;
-  if constexpr (Arch::register_bytes == 64 && has_halves) {
+  if constexpr (simd::may_have_tiles<Arch> && has_halves) {
     // Splitting B takes as long as its products with about ten rows of A.
     if (g.parts == 0 || g.packed_a != nullptr || g.a_col != 1 || g.m < 32 || g.n < split_cols ||
         g.k < split_step || g.d == g.c || !simd::has_tiles<Arch>())

@@ -320,13 +320,9 @@ struct Finish {
   }
 };
 
-/// Whether a masked load or store of all lanes costs more than a plain one.
-template <class Arch>
-inline constexpr bool masks_cost = Arch::register_bytes != 64;
-
 template <class Arch, class T>
 batch<T, Arch> load_some(const T* p, int64_t n) {
-  return masks_cost<Arch> && n == lanes<T, Arch> ? simd::loadu<Arch>(p) : simd::load_n<Arch>(p, n);
+  return !simd::masks_are_free<Arch> && n == lanes<T, Arch> ? simd::loadu<Arch>(p) : simd::load_n<Arch>(p, n);
 }
 
 /// Dequantises and writes the sums of the last block; see finish_sums.
@@ -351,7 +347,7 @@ void finish_floats(const int32_t* sum, int64_t sum_row, int64_t rows, int64_t co
       F y = simd::to_float(x) * scale + bias;
       if (s.d != nullptr) y = y + load_some<Arch>(s.d + (i + r) * s.d_row + j + q, n);
       const V bits = simd::bits_as<int32_t>(simd::bound(y, lo, hi));
-      if (masks_cost<Arch> && n == L) simd::storeu(to, bits);
+      if (!simd::masks_are_free<Arch> && n == L) simd::storeu(to, bits);
       else simd::store_n(to, bits, n);
     }
   }
@@ -398,7 +394,7 @@ void finish_sums(const Out* sum, int64_t sum_row, int64_t rows, int64_t cols, in
       if (last && f.col_bias != nullptr) x = x + load_some<Arch>(f.col_bias + j + q, n);
       if constexpr (std::is_floating_point_v<Out>)
         if (bounded) x = simd::bound(x, V(f.lo), V(f.hi));
-      if (masks_cost<Arch> && n == L) simd::storeu(to, x);
+      if (!simd::masks_are_free<Arch> && n == L) simd::storeu(to, x);
       else simd::store_n(to, x, n);
     }
 }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "tenon/kernels/move/transpose.hpp"
+#include "tenon/simd/properties.hpp"
 
 namespace tenon::TENON_ABI::kernels {
 
@@ -161,7 +162,7 @@ template <class Arch, class T, class Step>
 bool few_rows(int64_t n, const Step& step) {
   constexpr int least = 16, most = sizeof(T) < 4 ? least : Arch::register_bytes;
   constexpr int64_t wide = most / sizeof(T), side = least / sizeof(T);
-  if constexpr (sizeof(T) < 4 && Arch::register_bytes == 16) {
+  if constexpr (sizeof(T) < 4 && !simd::has_byte_shuffles<Arch>) {
     return false;
   } else {
     if (n < side) return false;

@@ -71,11 +71,6 @@ void pack_depthwise(const ConvGeometry& g, const int8_t* w, const int32_t* bias,
   }
 }
 
-#if defined(__AVX2__)
-/// Whether part of a register's bytes is loaded as fast as all of them.
-template <class Arch>
-inline constexpr bool loads_partly = Arch::register_bytes == 64;
-
 /// Neighbouring pixels of a row, or two such runs if the panel is a half, and a panel of their channels.
 struct DepthwiseTile {
   struct Pixels {
@@ -115,7 +110,7 @@ void depthwise_tile(const QuantConvLastArgs& g, const DepthwiseLayout<Words, Arc
         else if constexpr (two)
           row[i] = simd::load_halves_n<Arch>(from, second.rows[per_word * group + i] + c * second.step,
                                              t.channels);
-        else if constexpr (loads_partly<Arch>) row[i] = simd::load_n<Arch>(from, t.channels);
+        else if constexpr (simd::masks_are_free<Arch>) row[i] = simd::load_n<Arch>(from, t.channels);
         else row[i] = simd::loadu<Arch>(from);
       }
       if constexpr (pass == 0) simd::interleave_quarters<false>(row, words);
@@ -241,7 +236,7 @@ class DepthwiseShare {
   DepthwiseTile::Pixels see(const Place& place, int64_t pixel, int64_t first, int64_t channels, uint8_t* y) {
     const int64_t C = l_.channels, left = pixel * s_.strides[1] - s_.pads[1], dilation = s_.dilations[1];
     y += pixel * C + first;
-    const bool readable = loads_partly<Arch> || channels == l_.cols;
+    const bool readable = simd::masks_are_free<Arch> || channels == l_.cols;
     if (readable && left >= 0 && left + (columns_ - 1) * dilation < s_.in[1]) {
       for (int64_t i = 0; i < most_; ++i) place.rows[i] = rows_[i] + left * C + first;
       return {place.rows, dilation * C, y};
@@ -296,6 +291,5 @@ void conv_depthwise(const QuantConvLastArgs& g) {
                  for (int64_t line = begin; line < end; ++line) share.run(line);
                });
 }
-#endif
 
 }  // namespace tenon::TENON_ABI::kernels::conv_last_detail

@@ -55,11 +55,9 @@ void quant_conv_last_impl(const QuantConvLastArgs& args) {
   QuantConvLastArgs g = args;
   g.packed_w += form_cells;
   gemm_detail::with_form<Arch, false>(static_cast<ByteForm>(args.packed_w[0]), [&]<class Words>(Words) {
-#if defined(__AVX2__)
     if constexpr (simd::has_dot_bytes_16<Arch> && !std::is_same_v<Words, SafeQuads>)
       if (is_depthwise_last(g.geometry)) return conv_depthwise<Words, Arch>(g);
-#endif
-    if constexpr (Arch::register_bytes == 64)
+    if constexpr (simd::may_have_tiles<Arch>)
       if (simd::has_tiles<Arch>()) return conv_by_tiles<simd::Tiles<Arch>, Arch>(g);
     conv_by_words<Words, Arch>(g);
   });
