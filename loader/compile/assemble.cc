@@ -1,0 +1,79 @@
+// The header of compiled models: the library's text, the models' parts, and the conditions on their build.
+#include "loader/compile/compile.hpp"
+#include "loader/format/sha1.hpp"
+#include "tenon/base/version.hpp"
+#include "tenon/simd/batch.hpp"
+#include "tenon/simd/features.hpp"
+
+namespace tenon::TENON_ABI {
+
+std::string assemble(std::span<const HeaderText> files, std::span<const ModelPart> parts,
+                     const std::string& space) {
+  std::set<std::string> headers;
+  std::set<DType> types;
+  for (const ModelPart& p : parts) {
+    headers.insert(p.headers.begin(), p.headers.end());
+    types.insert(p.types.begin(), p.types.end());
+  }
+  const auto level = static_cast<std::size_t>(simd::level());
+  const std::string_view name = simd::levels[level].name;
+  // Other units of the program may contain another model of the same name.
+  loader::Sha1 digest;
+  const auto add = [&](std::string_view text) { digest.add(std::as_bytes(std::span(text))); };
+  add(str_cat(library_version, " ", name));
+  for (const ModelPart& p : parts) add(p.text);
+  const std::string unit = str_cat("unit_", digest.hex().substr(0, 12));
+  const std::string enclosing = str_cat(space, "::", unit);
+  const std::vector<std::string> wanted(headers.begin(), headers.end());
+  const std::string library = amalgamate(
+      files, wanted, {.enclosing = enclosing, .freestanding = true, .types = {types.begin(), types.end()}});
+
+  std::string flags, condition;
+  const auto require = [&](std::string_view feature) {
+    flags += str_cat(" -m", feature);
+    std::string macro = str_cat("__", feature, "__");
+    for (char& c : macro) c = c == '-' ? '_' : c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+    condition += str_cat(condition.empty() ? "" : " || ", "!defined(", macro, ")");
+  };
+  for (const simd::LevelInfo& l : std::span(simd::levels).first(level + 1)) {
+    std::string_view features = l.features;
+    while (!features.empty()) {
+      features.remove_prefix(1);  // a blank
+      const std::string_view feature = features.substr(0, features.find(' '));
+      features.remove_prefix(feature.size());
+      require(feature);
+    }
+  }
+  // Constants are laid out here for the instructions that multiply bytes, or halves.
+  const auto has = [&](std::string_view kernel) { return library.find(kernel) != library.npos; };
+  const bool widest = simd::level() == std::rbegin(simd::levels)->level, bytes = has("ByteForm");
+  const bool halves =
+      has("split_product") && (types.contains(DType::float16) || types.contains(DType::bfloat16));
+  const bool vnni = bytes && simd::dispatch([]<class Arch>(Arch) { return simd::has_dot_bytes<Arch>(); }),
+             amx = (bytes || halves) &&
+                   simd::dispatch([]<class Arch>(Arch) { return simd::has_tiles<Arch>(); });
+  if (vnni) require(widest ? "avx512vnni" : "avxvnni");
+  if (amx) require("amx-tile"), require("amx-int8"), require("amx-bf16");
+
+  std::string text = str_cat("// Compiled by tenon ", library_version, " for the level ", name,
+                             ":\n//   g++ -std=c++20 -O2", flags, "\n#pragma once\n\n");
+  if (!condition.empty())
+    text += str_cat("#if ", condition, "\n#error \"this header needs", flags, "\"\n#endif\n\n");
+  const std::string uses = str_cat(space, "_TENON_USES_");
+  text += str_cat("#define ", uses, "VNNI ", vnni ? 1 : 0, "\n#define ", uses, "AMX ", amx ? 1 : 0, "\n\n");
+  text += str_cat("namespace ", space, " {\ninline namespace ", unit, " {}\n}  // namespace ", space, "\n\n");
+  text += str_cat(library, "#undef ", uses, "VNNI\n#undef ", uses, "AMX\n");
+  text += "\n#include <bit>\n#include <cstddef>\n#include <cstdint>\n#include <cstring>\n";
+  text += str_cat("\nnamespace ", enclosing,
+                  " {\n\nstatic_assert(tenon::simd::detail::native == ", "tenon::simd::Level::", name,
+                  ", \"compiled for the level ", name, "\");\n\n",
+                  "using tenon::Shape;\nusing tenon::TensorView;\n\n");
+  for (const ModelPart& p : parts) {
+    const bool within = p.name != space;
+    text += within ? str_cat("namespace ", p.name, " {\n\n", p.text, "\n}  // namespace ", p.name, "\n\n")
+                   : p.text;
+  }
+  return text + str_cat("\n}  // namespace ", enclosing, "\n");
+}
+
+}  // namespace tenon::TENON_ABI

@@ -1,0 +1,177 @@
+// Functions, their parameters and their memory.
+#include "loader/compile/emission.hpp"
+
+#include <algorithm>
+
+#include "loader/compile/scratch_peak.hpp"
+#include "tenon/op/nn/attention.hpp"
+
+namespace tenon::TENON_ABI::emission {
+
+Emission::Emission(const Registry& registry, const Session& session, const CompileOptions& options)
+    : registry_(registry),
+      session_(session),
+      program_(session.program()),
+      constants_(options.weights_threshold) {
+  Identifiers names;
+  const Graph& g = session.graph();
+  for (std::size_t k = 0; k < g.inputs().size(); ++k)
+    if (const ValueId v = g.inputs()[k]; !g.entry(v).content)
+      inputs_.push_back({names.fresh(g.entry(v).name), v, static_cast<int>(k)});
+  for (std::size_t o = 0; o < g.outputs().size(); ++o)
+    outputs_.push_back({names.fresh(g.outputs()[o].first), program_.outputs()[o], static_cast<int>(o)});
+  headers_.insert("tenon/op/framework/compiled.hpp");
+  headers_.insert("tenon/simd/arch.hpp");  // tells the level
+}
+
+void Emission::add(Feeds feeds, Feeds others) {
+  plan_ = tenon::detail::plan_of(program_, feeds);
+  for (Feeds* f : {&feeds, &others}) feed_lengths(*f);
+  operands_.assign(plan_.values.size(), std::string());
+  place_values();
+  std::string body;
+  tile_bytes_ = 0;
+  for (std::size_t s = 0; s < program_.nodes().size(); ++s) {
+    const Graph::Node& n = program_.nodes()[s];
+    try {
+      body += node(n, plan_.actions[s]);
+    } catch (const Refused& r) {
+      refused_.insert(str_cat(tenon::detail::describe(n), ": ", r.reason));
+    }
+  }
+  if (!refused_.empty()) return;
+  for (const Parameter& o : outputs_) {
+    const std::string from = pointer(o.value), to = str_cat("out", o.number);
+    if (from != to) body += str_cat("  std::memcpy(", to, ", ", from, ", ", bytes(o.value), ");\n");
+    note_type(o.value);
+  }
+  const int64_t scratch = peak(feeds, others);
+  arena_bytes_ = std::max(arena_bytes_, plan_.arena_bytes + tile_bytes_);
+  scratch_bytes_ = std::max(scratch_bytes_, scratch);
+  auto& [parameters, text] = functions_.emplace_back();
+  views_.clear();
+  const auto add_view = [&](const Parameter& p, bool input) {
+    views_.push_back(view_type(p.value, input));
+    parameters += str_cat(views_.back(), " ", p.name, ", ");
+  };
+  for (const Parameter& p : inputs_) add_view(p, true);
+  for (const Parameter& p : outputs_) add_view(p, false);
+  parameters += "Memory& memory";
+  text = "  using namespace constants;\n  using namespace tenon::op;\n";
+  if (scratch > 0) text += "  const tenon::Lent lent(memory.scratch, sizeof memory.scratch);\n";
+  text += "  [[maybe_unused]] std::byte* const arena = memory.arena;\n";
+  for (const Parameter& p : inputs_)
+    text += str_cat("  [[maybe_unused]] const std::byte* const in", p.number, " = bytes_of(", p.name, ");\n");
+  for (const Parameter& p : outputs_)
+    text += str_cat("  std::byte* const out", p.number, " = bytes_of(", p.name, ");\n");
+  text += body;
+}
+
+ModelPart Emission::take(const std::string& name) {
+  ModelPart part{
+      name, {}, std::move(constants_.weights()), std::move(headers_), std::move(types_), std::move(views_)};
+  part.text = "namespace constants {\n\n// Words of constant tensors, as kernels read them.\n";
+  part.text += "using Word [[gnu::may_alias]] = std::uint64_t;\n\n";
+  part.text += str_cat(constants_.text(), "\n}  // namespace constants\n\n");
+  part.text += "/// What a run works in; its contents mean nothing between runs.\nstruct Memory {\n";
+  part.text += str_cat("  alignas(64) std::byte arena[", std::max<int64_t>(arena_bytes_, 64), "];\n");
+  if (scratch_bytes_ > 0) part.text += str_cat("  alignas(64) std::byte scratch[", scratch_bytes_, "];\n");
+  part.text += "};\n";
+  if (!part.weights.empty())
+    part.text += str_cat("\n/// The bytes of the weights' file, which a run wants at a multiple of 64.\n",
+                         "inline constexpr std::size_t weights_bytes = ", part.weights.size(), ";\n");
+  const std::string weights = part.weights.empty() ? "" : ", const std::byte* weights";
+  for (const auto& [parameters, body] : functions_)
+    part.text += str_cat("\ninline void run(", parameters, weights, ") noexcept {\n", body, "}\n");
+  return part;
+}
+
+std::string Emission::pointer(ValueId v) {
+  std::string& known = operands_[static_cast<std::size_t>(v)];
+  if (!known.empty()) return known;
+  const Plan::Entry& e = entry(v);
+  switch (e.place) {
+    case Place::fixed: return known = constant(v);
+    case Place::given: return known = pointer(e.root);
+    case Place::arena: return known = str_cat("(arena + ", entry(e.root).offset + e.shift, ")");
+    case Place::output: return known = str_cat("out", entry(e.root).output);
+    default: throw Refused{"a value is made by the run"};
+  }
+}
+
+std::string Emission::constant(ValueId v) {
+  const Plan::Entry& e = entry(v);
+  bool of_file = false;
+  if (program_.stored(v)) {
+    if (!program_.stored(v).is_tensor() || program_.stored(v).tensor().dtype() == DType::string)
+      throw Refused{"a constant is no tensor of numbers"};
+    const AnyTensor& t = program_.stored(v).tensor();
+    return constants_.address(t.storage().slice(0, static_cast<std::size_t>(t.bytes())), of_file);
+  }
+  if (e.root != v) return pointer(e.root);
+  const bool wide = e.info.type.element == DType::int64;
+  Storage s = wide ? Storage::make<int64_t>(e.info.propagated.size())
+                   : Storage::make<int32_t>(e.info.propagated.size());
+  for (int k = 0; k < e.info.propagated.size(); ++k)
+    if (wide) s.as<int64_t>()[k] = e.info.propagated[k].value();
+    else s.as<int32_t>()[k] = static_cast<int32_t>(e.info.propagated[k].value());
+  return constants_.address(s, of_file);
+}
+
+void Emission::expect_dense(ValueId v) const {
+  const op::Info& i = entry(v).info;
+  if (i.type.kind != Kind::tensor || i.type.element == DType::string)
+    throw Refused{"a value is no tensor of numbers"};
+  if (!i.dims.known()) throw Refused{"extents are known in the run only"};
+}
+
+std::string Emission::view_type(ValueId v, bool input) const {
+  std::string shape;
+  for (const int64_t e : entry(v).info.dims.extents()) shape += str_cat(shape.empty() ? "" : ", ", e);
+  return str_cat("TensorView<", input ? "const " : "", type_name(entry(v).info.type.element), ", Shape<",
+                 shape, ">>");
+}
+
+std::string Emission::view(ValueId v, bool input) {
+  if (v < 0) return "Absent{}";
+  expect_dense(v);
+  note_type(v);
+  std::string text = str_cat("at<", input ? "const " : "", type_name(entry(v).info.type.element));
+  for (const int64_t e : entry(v).info.dims.extents()) text += str_cat(", ", e);
+  return str_cat(text, ">(", pointer(v), ")");
+}
+
+const Emission::Parameter* Emission::parameter(ValueId v) const {
+  const auto p = std::ranges::find(inputs_, v, &Parameter::value);
+  return p == inputs_.end() ? nullptr : &*p;
+}
+
+ValueId Emission::key_count(const Graph::Node& n) {
+  return n.op.as<op::Attention>() != nullptr && n.inputs.size() > 6 ? n.inputs[6] : -1;
+}
+
+void Emission::feed_lengths(Feeds& feeds) const {
+  for (const Graph::Node& n : program_.nodes())
+    if (const Parameter* p = parameter(key_count(n)))
+      for (auto& [name, value] : feeds)
+        if (name == session_.graph().entry(p->value).name) {
+          const Extents keys = entry(n.inputs[1]).info.dims.extents();
+          Tensor<int64_t> all(value.tensor().extents());
+          std::fill(all.begin(), all.end(), keys[keys.size() - 2]);
+          value = std::move(all);
+        }
+}
+
+int64_t Emission::peak(const Feeds& zeros, const Feeds& ones) {
+  const auto of = [&](const Feeds& feeds) {
+    Binding bound = session_.bind(feeds);
+    return (static_cast<int64_t>(scratch_peak([&] { bound.run(); })) + 63) / 64 * 64;
+  };
+  try {
+    return of(zeros);
+  } catch (const Error&) {
+    return of(ones);
+  }
+}
+
+}  // namespace tenon::TENON_ABI::emission

@@ -1,0 +1,64 @@
+#include "loader/compile/feeds.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+
+namespace tenon::TENON_ABI::emission {
+
+Feeds feeds_for(const Graph& g, const ShapeSet& shapes, int number) {
+  using numeric =
+      TypeList<float, double, uint8_t, int8_t, uint16_t, int16_t, uint32_t, int32_t, uint64_t, int64_t>;
+  std::set<std::string> used;
+  std::string open;
+  Feeds feeds;
+  for (const ValueId v : g.inputs()) {
+    const Graph::ValueEntry& e = g.entry(v);
+    if (e.content) continue;
+    if (e.info.type.kind != Kind::tensor || e.info.type.element == DType::string)
+      throw Error(ErrorCode::not_supported, "compile",
+                  str_cat("input '", e.name, "' is no tensor of numbers"));
+    Dims dims = e.info.dims;
+    for (const auto& [name, extents] : shapes)
+      if (name == e.name) {
+        if (!dims.fits(Dims(extents)))
+          throw Error(ErrorCode::invalid_argument, "compile",
+                      str_cat("input '", name, "' does not have the extents ", to_string(extents)));
+        dims = Dims(extents);
+        used.insert(name);
+      }
+    for (int k = 0; dims.ranked() && k < dims.rank(); ++k)
+      for (const auto& [name, extents] : shapes)
+        if (dims[k].symbolic() && g.symbol_name(dims[k]) == name && extents.size() == 1) {
+          dims[k] = extents[0];
+          used.insert(name);
+        }
+    if (!dims.known()) {
+      std::string text = dims.ranked() ? "" : " of unknown rank";
+      for (int k = 0; dims.ranked() && k < dims.rank(); ++k)
+        text += str_cat(k > 0 ? "," : "(", dims[k].known()      ? std::to_string(dims[k].value())
+                                           : dims[k].symbolic() ? std::string(g.symbol_name(dims[k]))
+                                                                : "?");
+      open += str_cat("\n  input '", e.name, "' ", text, dims.ranked() ? ")" : "");
+      continue;
+    }
+    const Extents extents = dims.extents();
+    const auto bytes = static_cast<std::size_t>(packed_bytes(element_count(extents), e.info.type.element));
+    AnyTensor numbers(e.info.type.element, extents, Storage::allocate(bytes));
+    std::memset(numbers.out().data(), 0, bytes);
+    if (number != 0)
+      visit_types(numeric{}, e.info.type.element,
+                  [&]<class T>() { std::ranges::fill(numbers.out().as<T>(), static_cast<T>(number)); });
+    feeds.emplace_back(e.name, std::move(numbers));
+  }
+  if (!open.empty())
+    throw Error(ErrorCode::invalid_argument, "compile",
+                str_cat("extents are left open; fix them with --shape NAME=NUMBER or INPUT=1x8x8:", open));
+  for (const auto& [name, extents] : shapes)
+    if (!used.contains(name))
+      throw Error(ErrorCode::invalid_argument, "compile",
+                  str_cat("'", name, "' names no input, and no extent of one that is open"));
+  return feeds;
+}
+
+}  // namespace tenon::TENON_ABI::emission
