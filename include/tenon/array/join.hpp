@@ -93,7 +93,7 @@ Result join(std::string_view place, const std::vector<TensorView<const T>>& part
     if (!std::ranges::equal(x.extents(), expected))
       refuse(ErrorCode::invalid_shape, str_cat("extents ", to_string(parts[0].extents()), " and ",
                                                to_string(x.extents()), " differ off axis ", along));
-    if (__builtin_add_overflow(extents[along], x.extent(along), &extents[along]))
+    if (tenon::detail::add_overflow(extents[along], x.extent(along), &extents[along]))
       refuse(ErrorCode::invalid_shape, "the extents overflow");
     views.emplace_back(x);
   }

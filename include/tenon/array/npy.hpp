@@ -12,6 +12,7 @@
 // replace it only when the new one is complete.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <charconv>
 
@@ -180,12 +181,7 @@ class NpyReader {
 template <class Word>
 void swap_words(std::byte* data, int64_t n) {
   for (int64_t i = 0; i < n; ++i, data += sizeof(Word)) {
-    Word word;
-    std::memcpy(&word, data, sizeof word);
-    if constexpr (sizeof word == 2) word = __builtin_bswap16(word);
-    else if constexpr (sizeof word == 4) word = __builtin_bswap32(word);
-    else word = __builtin_bswap64(word);
-    std::memcpy(data, &word, sizeof word);
+    std::reverse(data, data + sizeof(Word));
   }
 }
 

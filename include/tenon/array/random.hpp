@@ -11,6 +11,7 @@
 
 #include "tenon/array/factory.hpp"
 #include "tenon/base/costs.hpp"
+#include "tenon/base/platform/overflow.hpp"
 #include "tenon/kernels/random.hpp"
 
 namespace tenon::TENON_ABI {
@@ -72,11 +73,11 @@ inline double standard_normal(Draws& draws) {
 /// A uniform number in [0, range) (Lemire, "Fast random integer generation in an interval", 2019); range 0
 /// stands for 2^64.
 inline uint64_t below(Draws& draws, uint64_t range) {
-  __extension__ using Wide = unsigned __int128;
   if (range == 0) return draws.bits();
   for (;;) {
-    const Wide product = Wide{draws.bits()} * range;
-    if (static_cast<uint64_t>(product) >= (0 - range) % range) return static_cast<uint64_t>(product >> 64);
+    uint64_t low;
+    const uint64_t high = tenon::detail::multiply_wide(draws.bits(), range, &low);
+    if (low >= (0 - range) % range) return high;
   }
 }
 

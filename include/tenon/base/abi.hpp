@@ -101,7 +101,12 @@
                  TENON_ABI_FLAG(__ARM_FEATURE_SVE2, _sve2), , , , )
 
 #else
-#define TENON_ABI_NAME TENON_ABI_NAMED(_headers)
+#define TENON_ABI_NAME                                                                    \
+  TENON_ABI_JOIN(TENON_ABI_NAMED(_headers), TENON_ABI_FLAG(__SSE2__, _sse2),              \
+                 TENON_ABI_FLAG(__AVX2__, _avx2), TENON_ABI_FLAG(__FMA__, _fma),          \
+                 TENON_ABI_FLAG(__AVX512F__, _avx512), TENON_ABI_FLAG(__ARM_NEON, _neon), \
+                 TENON_ABI_FLAG(__wasm_simd128__, _simd128),                              \
+                 TENON_ABI_FLAG(__wasm_relaxed_simd__, _relaxed), TENON_ABI_FLAG(__VSX__, _vsx), , )
 #endif
 
 #endif

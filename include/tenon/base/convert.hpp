@@ -26,6 +26,7 @@
 #include <type_traits>
 
 #include "tenon/base/error.hpp"
+#include "tenon/base/platform/decimal.hpp"
 #include "tenon/base/types.hpp"
 
 namespace tenon::TENON_ABI {
@@ -125,7 +126,7 @@ Decimal shortest_decimal(T x) {
     for (int precision = 0;; ++precision) {
       const auto written = std::to_chars(text, end, exact, std::chars_format::scientific, precision);
       double back = 0;
-      std::from_chars(text, written.ptr, back);
+      read_decimal_number(text, written.ptr, back);
       if (T(back) == x) return read_decimal({text, static_cast<size_t>(written.ptr - text)});
     }
   }
@@ -218,7 +219,7 @@ R parse_real(std::string_view text, DType to) {
   const std::string_view number = bare_number(text);
   const char* const end = number.data() + number.size();
   R value = 0;
-  const auto read = std::from_chars(number.data(), end, value);
+  const auto read = read_decimal_number(number.data(), end, value);
   if (read.ptr != end || read.ec == std::errc::invalid_argument) malformed(text, to);
   if (read.ec == std::errc::result_out_of_range) {
     const bool negative = number[0] == '-';

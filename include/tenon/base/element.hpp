@@ -3,6 +3,7 @@
 #pragma once
 
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -173,18 +174,18 @@ constexpr void store_element(PackedPtr<T> p, int64_t i, std::type_identity_t<T> 
 
 /// Bytes of an array of n >= 0 elements of d, a partly filled last byte included; strings count as
 /// std::string objects.
-/// @throws Error{invalid_shape} when that does not fit an int64.
+/// @throws Error{invalid_shape} when an array cannot have that many.
 constexpr int64_t packed_bytes(int64_t n, DType d) {
-  if (is_packed(d)) {
-    const int per_byte = 8 / bits_of(d);
-    return n / per_byte + (n % per_byte != 0);
-  }
-  const int64_t each = d == DType::string ? static_cast<int64_t>(sizeof(std::string)) : bits_of(d) / 8;
-  if (each != 0 && n > std::numeric_limits<int64_t>::max() / each) {
+  const int per_byte = is_packed(d) ? 8 / bits_of(d) : 1;
+  const int64_t each = d == DType::string ? static_cast<int64_t>(sizeof(std::string))
+                       : is_packed(d)     ? 1
+                                          : bits_of(d) / 8;
+  const int64_t units = n / per_byte + (n % per_byte != 0);
+  if (each != 0 && units > std::numeric_limits<std::ptrdiff_t>::max() / each) {
     throw Error(ErrorCode::invalid_shape, "",
                 str_cat(n, " elements of ", name_of(d), " overflow the address space"));
   }
-  return n * each;
+  return units * each;
 }
 
 }  // namespace tenon::TENON_ABI

@@ -1,31 +1,19 @@
 // Heap memory. Large blocks lie on large pages.
 #pragma once
 
-#include "tenon/base/version.hpp"
-
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <new>
 
-#ifdef __linux__
-#include <sys/mman.h>
-#include <unistd.h>
-#endif
+#include "tenon/base/platform/pages.hpp"
 
 namespace tenon::TENON_ABI::detail {
-
-// Linux backs memory with 2 MB pages on request. Weights and results that are read from end to end then cause
-// a 512th of the page faults and address translations, which saves a tenth to a third of the time of
-// memory-bound work.
-inline constexpr std::size_t large_page = std::size_t{1} << 21;
 
 /// Blocks much larger than a large page are aligned to one. Smaller blocks share large pages with their
 /// neighbours.
 inline std::align_val_t heap_alignment(std::size_t bytes, std::size_t alignment) {
-#ifdef __linux__
-  if (bytes >= 8 * large_page && alignment < large_page) alignment = large_page;
-#endif
+  if (has_large_pages && bytes >= 8 * large_page && alignment < large_page) alignment = large_page;
   return std::align_val_t(alignment);
 }
 
@@ -68,12 +56,7 @@ inline void free_small(void* memory) noexcept {
 inline void* heap_allocate(std::size_t bytes, std::size_t alignment) noexcept {
   if (bytes < small_block) return allocate_small(bytes, alignment);
   void* const memory = ::operator new(bytes, heap_alignment(bytes, alignment), std::nothrow);
-#ifdef __linux__
-  if (bytes >= large_page && memory != nullptr) {
-    const std::size_t before = reinterpret_cast<std::uintptr_t>(memory) % 4096;  // on its first page
-    madvise(static_cast<std::byte*>(memory) - before, bytes + before, MADV_HUGEPAGE);
-  }
-#endif
+  if (bytes >= large_page && memory != nullptr) request_large_pages(memory, bytes);
   return memory;
 }
 
@@ -81,17 +64,6 @@ inline void* heap_allocate(std::size_t bytes, std::size_t alignment) noexcept {
 inline void heap_free(void* memory, std::size_t bytes, std::size_t alignment) noexcept {
   if (bytes < small_block) return free_small(memory);
   ::operator delete(memory, heap_alignment(bytes, alignment));
-}
-
-/// Releases the pages that lie entirely within a block. On the next access the system reads pages of a mapped
-/// file again; other pages are zero.
-inline void forget_pages([[maybe_unused]] const void* data, [[maybe_unused]] std::size_t bytes) noexcept {
-#ifdef __linux__
-  const auto page = static_cast<std::uintptr_t>(getpagesize());
-  const auto at = reinterpret_cast<std::uintptr_t>(data);
-  const std::uintptr_t first = (at + page - 1) / page * page, end = (at + bytes) / page * page;
-  if (first < end) madvise(reinterpret_cast<void*>(first), end - first, MADV_DONTNEED);
-#endif
 }
 
 }  // namespace tenon::TENON_ABI::detail

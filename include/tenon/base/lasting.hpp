@@ -1,8 +1,8 @@
 // Memory for blocks of similar lifetime, such as a model's weights in the kernels' layout.
 #pragma once
 
-#include <mutex>
-
+#include "tenon/base/platform/mutex.hpp"
+#include "tenon/base/platform/pages.hpp"
 #include "tenon/base/storage.hpp"
 
 namespace tenon::TENON_ABI {
@@ -15,26 +15,21 @@ namespace detail {
 class LastingAllocator final : public Allocator {
  public:
   void* allocate(size_t bytes, size_t alignment) override {
-#ifdef __linux__
     if (shares_pages(bytes)) {
-      const std::lock_guard lock(mutex_);
+      const LockGuard lock(mutex_);
       if (void* const memory = take(bytes, alignment)) return memory;
     }
-#endif
     return heap_allocate(bytes, alignment);
   }
   void deallocate(void* memory, size_t bytes, size_t alignment) noexcept override {
-#ifdef __linux__
     if (shares_pages(bytes)) {
-      const std::lock_guard lock(mutex_);
+      const LockGuard lock(mutex_);
       if (give_back(memory, bytes)) return;
     }
-#endif
     heap_free(memory, bytes, alignment);
   }
 
  private:
-#ifdef __linux__
   // Lies at the beginning of its region.
   struct Region {
     Region* after;
@@ -45,7 +40,7 @@ class LastingAllocator final : public Allocator {
 
   // AddressSanitizer knows the ends of the heap's blocks only.
   static bool shares_pages(size_t bytes) {
-    return !address_sanitizer && bytes >= small_block && bytes < 8 * large_page;
+    return has_large_pages && !address_sanitizer && bytes >= small_block && bytes < 8 * large_page;
   }
 
   void* take(size_t bytes, size_t alignment) {
@@ -65,15 +60,10 @@ class LastingAllocator final : public Allocator {
 
   // The first 2 MB of a region remain small pages, so that a small model takes no more memory than it uses.
   static Region* reserve() {
-    void* const all = mmap(nullptr, region_bytes + large_page, PROT_READ | PROT_WRITE,
-                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (all == MAP_FAILED) return nullptr;
-    auto* const bytes = static_cast<std::byte*>(all);
-    const size_t before = (large_page - reinterpret_cast<uintptr_t>(bytes) % large_page) % large_page;
-    if (before > 0) munmap(bytes, before);
-    munmap(bytes + before + region_bytes, large_page - before);
-    madvise(bytes + before + large_page, region_bytes - large_page, MADV_HUGEPAGE);
-    return ::new (static_cast<void*>(bytes + before)) Region{nullptr, sizeof(Region), 0};
+    auto* const first = static_cast<std::byte*>(reserve_pages(region_bytes));
+    if (first == nullptr) return nullptr;
+    request_large_pages(first + large_page, region_bytes - large_page);
+    return ::new (static_cast<void*>(first)) Region{nullptr, sizeof(Region), 0};
   }
 
   bool give_back(void* memory, size_t bytes) noexcept {
@@ -83,7 +73,7 @@ class LastingAllocator final : public Allocator {
       if (at < r.begin() || at >= r.begin() + region_bytes) continue;
       if (--r.blocks == 0) {
         *link = r.after;
-        munmap(&r, region_bytes);
+        release_pages(&r, region_bytes);
       } else if (at + bytes == r.begin() + r.used) {
         r.used = static_cast<size_t>(at - r.begin());
       } else {
@@ -94,9 +84,8 @@ class LastingAllocator final : public Allocator {
     return false;
   }
 
-  std::mutex mutex_;
+  Mutex mutex_;
   Region* regions_ = nullptr;  // the first one is filled; guarded by mutex_
-#endif
 };
 
 // Storages of any lifetime can use it, static ones included.

@@ -4,15 +4,15 @@
 // bit-identical for any number of threads.
 #pragma once
 
-#include "tenon/base/version.hpp"
-
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <exception>
 #include <limits>
-#include <mutex>
 #include <type_traits>
+
+#include "tenon/base/platform/compiler.hpp"
+#include "tenon/base/platform/mutex.hpp"
 
 namespace tenon::TENON_ABI {
 
@@ -61,7 +61,7 @@ class TaskCall {
     try {
       function_(f_, index);
     } catch (...) {
-      const std::lock_guard lock(mutex_);
+      const LockGuard lock(mutex_);
       if (index < failed_.load(std::memory_order_relaxed)) {
         failed_.store(index, std::memory_order_relaxed);
         error_ = std::current_exception();
@@ -72,7 +72,7 @@ class TaskCall {
   void (*function_)(void*, int64_t);
   void* f_;
   std::atomic<int64_t> failed_{std::numeric_limits<int64_t>::max()};
-  std::mutex mutex_;
+  Mutex mutex_;
   std::exception_ptr error_;
 };
 
@@ -127,8 +127,8 @@ void run_tasks(Executor& executor, int64_t tasks, const F& task) {
 
 /// parallel_for over call(f, begin, end). Not inlined, because the loop's body would be compiled once for
 /// each of its calls here.
-[[gnu::noinline]] inline void for_chunks(int64_t n, int64_t grain,
-                                         void (*call)(void* f, int64_t begin, int64_t end), void* f) {
+TENON_NOINLINE inline void for_chunks(int64_t n, int64_t grain,
+                                      void (*call)(void* f, int64_t begin, int64_t end), void* f) {
   if (n <= 0) return;
   if (grain < 1) grain = 1;
   if (n <= grain) return call(f, 0, n);
@@ -159,14 +159,6 @@ void parallel_for(int64_t n, int64_t grain, F&& f) {
 }
 
 namespace detail {
-inline void spin_pause() {
-#if defined(__x86_64__) || defined(__i386__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
-#endif
-}
-
 // The calls of many rounds, distributed over tasks that may start late, or run one after another. A task
 // first makes the calls of its own slice, which is the same in every round, then unclaimed calls of other
 // slices. It waits only for calls in progress.
@@ -186,7 +178,7 @@ class Rounds {
       }
     } catch (...) {
       done_.store(std::numeric_limits<int64_t>::max() / 2);  // lets the other tasks return
-      done_.notify_all();
+      notify_change(done_);
       throw;
     }
   }
@@ -211,13 +203,13 @@ class Rounds {
   }
   void finished(int64_t calls) {
     done_.fetch_add(calls, std::memory_order_acq_rel);
-    done_.notify_all();
+    notify_change(done_);
   }
   void wait_for(int64_t calls) const {
     int64_t done;
     for (int spins = 0; (done = done_.load(std::memory_order_acquire)) < calls; ++spins) {
       if (spins < 2000) spin_pause();
-      else done_.wait(done, std::memory_order_acquire);
+      else wait_for_change(done_, done);
     }
   }
 

@@ -14,6 +14,7 @@
 
 #include "tenon/base/error.hpp"
 #include "tenon/base/heap.hpp"
+#include "tenon/base/platform/overflow.hpp"
 
 namespace tenon::TENON_ABI {
 
@@ -25,7 +26,7 @@ template <class Int>
 Int checked_mul(Int a, Int b, std::string_view where) {
   static_assert(std::is_integral_v<Int>);
   Int product;
-  if (__builtin_mul_overflow(a, b, &product)) {
+  if (detail::mul_overflow(a, b, &product)) {
     throw Error(ErrorCode::invalid_shape, std::string(where), str_cat(a, " x ", b, " is too large"));
   }
   return product;

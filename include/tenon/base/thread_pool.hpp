@@ -12,25 +12,31 @@
 
 #include "tenon/base/error.hpp"
 #include "tenon/base/parallel.hpp"
-#include "tenon/base/processor.hpp"
-
-#if defined(__unix__) || defined(__APPLE__)
-#include <pthread.h>
-#endif
+#include "tenon/base/platform/fork.hpp"
+#include "tenon/base/platform/mutex.hpp"
+#include "tenon/base/platform/processor.hpp"
 
 namespace tenon::TENON_ABI {
 
-namespace detail {
-/// The number of forks that led from the process of the first call to this one.
-inline const std::atomic<int64_t>& forks() {
-  static std::atomic<int64_t> count{0};
-#if defined(__unix__) || defined(__APPLE__)
-  [[maybe_unused]] static const int registered =
-      pthread_atfork(nullptr, nullptr, [] { count.fetch_add(1, std::memory_order_relaxed); });
-#endif
-  return count;
-}
-}  // namespace detail
+#ifdef TENON_SINGLE_THREADED
+
+/// A pool without workers: the calling thread runs every call.
+class ThreadPool final : public Executor {
+ public:
+  /// Error{invalid_argument} outside 1 to 4096.
+  explicit ThreadPool(int threads) {
+    if (threads < 1 || threads > 4096)
+      throw Error(ErrorCode::invalid_argument, "ThreadPool", str_cat("cannot have ", threads, " threads"));
+  }
+
+  using Executor::run;
+  void run(int64_t tasks, void (*task)(void* data, int64_t index), void* data) override {
+    for (int64_t i = 0; i < tasks; ++i) task(data, i);
+  }
+  int threads() const override { return 1; }
+};
+
+#else
 
 /// A pool of threads that sleep while idle. Several threads may call run at once: each works on its own call,
 /// and the workers help wherever tasks are left, so that no caller waits for another's work. A call allocates
@@ -248,5 +254,7 @@ class ThreadPool final : public Executor {
   bool spin_ = false;
   std::vector<std::thread> workers_;
 };
+
+#endif
 
 }  // namespace tenon::TENON_ABI

@@ -9,12 +9,15 @@ namespace tenon::TENON_ABI {
 
 /// x, unchanged. Compilers contract a * b + c to one instruction, which rounds once, if their flags provide
 /// it. They cannot contract uncontracted(a * b) + c, so the bits are the same for all flags.
+/// Visual C++ contracts nothing by default.
 template <class F>
 F uncontracted(F x) {
-#if defined(TENON_X86_64)
+#if defined(__SSE2__)
   asm("" : "+x"(x));
-#elif defined(TENON_AARCH64)
+#elif defined(__aarch64__)
   asm("" : "+w"(x));
+#elif defined(__GNUC__)
+  asm("" : "+m"(x));
 #endif
   return x;
 }

@@ -2,9 +2,39 @@
 // one first.
 #pragma once
 
-// g++ has __builtin_shufflevector since 12; clang passes operator delete a size by default since 19.
-#if defined(__clang__) ? __clang_major__ < 19 : __GNUC__ < 12
-#error Tenon needs g++ 12 or clang 19, or later.
+// g++ has __builtin_shufflevector since 12. Apple's clang has version numbers of its own.
+#if defined(__apple_build_version__)
+#if __clang_major__ < 16
+#error Tenon needs Xcode 16 or later.
+#include <nothing, which ends the compilation here>
+#endif
+#elif defined(__clang__)
+#if __clang_major__ < 16
+#error Tenon needs clang 16 or later.
+#include <nothing, which ends the compilation here>
+#endif
+#elif defined(__GNUC__)
+#if __GNUC__ < 12
+#error Tenon needs g++ 12 or later.
+#include <nothing, which ends the compilation here>
+#endif
+#elif defined(_MSC_VER)
+#if _MSC_VER < 1938 || _MSVC_TRADITIONAL
+#error Tenon needs Visual Studio 2022 17.8 or later, and the option /Zc:preprocessor.
+#include <nothing, which ends the compilation here>
+#endif
+#else
+#error Tenon needs g++, clang or Visual C++.
+#include <nothing, which ends the compilation here>
+#endif
+
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error Tenon reads and packs elements as little-endian processors store them: this one is big-endian.
+#include <nothing, which ends the compilation here>
+#endif
+
+#if defined(__i386__) && defined(__FLT_EVAL_METHOD__) && __FLT_EVAL_METHOD__ == 2
+#error Tenon computes with exact rounding, which x87 registers do not have: compile with -msse2 -mfpmath=sse.
 #include <nothing, which ends the compilation here>
 #endif
 

@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <atomic>
-#include <condition_variable>
 #include <map>
 #include <memory>
 #include <optional>
 
+#include "tenon/base/platform/condition.hpp"
 #include "tenon/base/storage.hpp"
 #include "tenon/graph/run_options.hpp"
 
@@ -122,12 +122,11 @@ class Budget {
     deadline_.check("the run");
   }
   /// Waits until `done`, which is called under the lock. Errors of `check` if a bound ends the wait.
-  template <class Lock, class F>
-  void wait(std::condition_variable_any& changed, Lock& lock, F done) const {
+  template <class F>
+  void wait(Condition& changed, UniqueLock& lock, F done) const {
     while (!done()) {
       check();
-      if (const auto end = deadline_.end()) changed.wait_until(lock, options_.stop, *end, done);
-      else changed.wait(lock, options_.stop, done);
+      changed.wait(lock, options_.stop, deadline_.end(), done);
     }
   }
   /// Before each run of a body.

@@ -4,11 +4,10 @@
 #include <chrono>
 #include <cstdint>
 #include <limits>
-#include <stop_token>
 #include <string>
 #include <vector>
 
-#include "tenon/base/abi.hpp"
+#include "tenon/base/platform/stop.hpp"
 
 namespace tenon::TENON_ABI {
 
@@ -43,8 +42,9 @@ struct RunOptions {
   /// node whose strings would exceed the bound in the worst case, each as long as the longest it reads, does
   /// not begin. Inputs, constants and operators' working memory are not counted.
   int64_t max_bytes = no_bound;
-  /// Cancels the run from any thread, before its next node or iteration.
-  std::stop_token stop{};
+  /// Cancels the run from any thread, before its next node or iteration. A std::stop_token, or a StopSource's
+  /// where the standard library has none.
+  StopToken stop{};
 };
 
 }  // namespace tenon::TENON_ABI

@@ -1,10 +1,9 @@
 // Function bodies of session.hpp.
 #pragma once
 
-#include <condition_variable>
 #include <exception>
-#include <mutex>
 
+#include "tenon/base/platform/condition.hpp"
 #include "tenon/graph/session.hpp"
 
 #ifdef TENON_COMPILED_SESSION
@@ -81,8 +80,8 @@ struct Session::State {
   std::vector<ValueId> outputs;
   std::vector<PassReport> reports;
   std::shared_ptr<Variant> own;  // of the graph's outputs
-  std::mutex mutex;
-  std::condition_variable_any compiled;            // a variant is ready, or will not be
+  detail::Mutex mutex;
+  detail::Condition compiled;                      // a variant is ready, or will not be
   std::vector<std::shared_ptr<Variant>> variants;  // the others, most recently used last
 };
 
@@ -233,7 +232,7 @@ TENON_SESSION void Session::State::check(const Graph::ValueEntry& e, const Value
 TENON_SESSION std::shared_ptr<Session::State::Variant> Session::State::find_variant(
     const RunOptions& run, std::span<const ValueId> given, const detail::Budget* budget) {
   if (run.outputs.empty() && given.empty()) return own;
-  std::unique_lock lock(mutex);
+  detail::UniqueLock lock(mutex);
   while (true) {
     const auto found = std::ranges::find_if(variants, [&](const auto& v) {
       return v->outputs == run.outputs &&
@@ -265,7 +264,7 @@ TENON_SESSION void Session::State::make(const std::shared_ptr<Variant>& variant,
   using Progress = Variant::Progress;
   const auto end = [&](Progress progress) {
     std::shared_ptr<Variant> gone;  // freed outside the lock
-    const std::lock_guard lock(mutex);
+    const detail::LockGuard lock(mutex);
     variant->progress = progress;
     const auto ready = [](const std::shared_ptr<Variant>& v) { return v->progress == Progress::ready; };
     if (progress != Progress::ready) {

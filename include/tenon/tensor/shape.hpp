@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "tenon/base/inline_vector.hpp"
+#include "tenon/base/platform/overflow.hpp"
 
 namespace tenon::TENON_ABI {
 
@@ -45,7 +46,7 @@ constexpr int64_t element_count(std::span<const int64_t> extents) {
   }
   if (zero) return 0;
   for (int64_t e : extents)
-    if (__builtin_mul_overflow(count, e, &count))
+    if (detail::mul_overflow(count, e, &count))
       throw Error(ErrorCode::invalid_shape, {}, str_cat("extents ", to_string(extents), " overflow"));
   return count;
 }
@@ -55,7 +56,7 @@ constexpr int64_t element_count(std::span<const int64_t> extents) {
 constexpr int64_t extent_product(std::span<const int64_t> extents) {
   int64_t p = 1;
   for (int64_t e : extents)
-    if (__builtin_mul_overflow(p, e, &p)) return 0;
+    if (detail::mul_overflow(p, e, &p)) return 0;
   return p;
 }
 
@@ -115,14 +116,14 @@ struct Dim {
     if (a.is(0)) return b;
     if (b.is(0)) return a;
     int64_t r = 0;
-    if (!a.known() || !b.known() || __builtin_add_overflow(a.raw_, b.raw_, &r)) return unknown();
+    if (!a.known() || !b.known() || detail::add_overflow(a.raw_, b.raw_, &r)) return unknown();
     return r;
   }
   friend constexpr Dim operator-(Dim a, Dim b) {
     if (b.is(0)) return a;
     if (a.same(b)) return 0;
     int64_t r = 0;
-    if (!a.known() || !b.known() || __builtin_sub_overflow(a.raw_, b.raw_, &r)) return unknown();
+    if (!a.known() || !b.known() || detail::sub_overflow(a.raw_, b.raw_, &r)) return unknown();
     return r;
   }
   friend constexpr Dim operator*(Dim a, Dim b) {
@@ -130,7 +131,7 @@ struct Dim {
     if (b.is(1)) return a;
     if (a.is(0) || b.is(0)) return 0;
     int64_t r = 0;
-    if (!a.known() || !b.known() || __builtin_mul_overflow(a.raw_, b.raw_, &r)) return unknown();
+    if (!a.known() || !b.known() || detail::mul_overflow(a.raw_, b.raw_, &r)) return unknown();
     return r;
   }
   /// Truncates, as integer division in ONNX does; unknown when b is 0.

@@ -6,6 +6,7 @@
 
 #include "tenon/array/expression/operands.hpp"
 #include "tenon/base/costs.hpp"
+#include "tenon/base/platform/compiler.hpp"
 #include "tenon/base/scratch.hpp"
 #include "tenon/op/families/arithmetic.hpp"
 #include "tenon/op/families/unary.hpp"
@@ -114,7 +115,7 @@ class Leaf {
  private:
   int64_t bytes(int64_t n) const { return n * element_; }
   // Not inlined, because each chain would contain copies for each tensor.
-  [[gnu::noinline]] const void* gather(int64_t at, int64_t count) {
+  TENON_NOINLINE const void* gather(int64_t at, int64_t count) {
     const int64_t step = plan_.strides[0][plan_.rank - 1];
     const void* in_place = nullptr;
     kernels::for_each_run(plan_, at, at + count, [&](int64_t i, const int64_t* offsets, int64_t run) {
@@ -125,8 +126,8 @@ class Leaf {
     });
     return in_place != nullptr ? in_place : panel_;
   }
-  [[gnu::noinline]] void lay_out(int64_t count, std::span<const int64_t> own, std::span<const int64_t> result,
-                                 Scratch& scratch) {
+  TENON_NOINLINE void lay_out(int64_t count, std::span<const int64_t> own, std::span<const int64_t> result,
+                              Scratch& scratch) {
     if (count == 1) period_ = 1;
     else {
       plan_ = kernels::broadcast_plan(own, result);
@@ -214,7 +215,7 @@ struct Lanes<Arch, Expression<Op, X, Y>> {
 /// to[0, n) = the elements of x, whose tensors' elements are where `from` says. Flattened, because in a large
 /// unit GCC would call functions of one instruction.
 template <class Arch, class X, class T>
-[[gnu::noinline, gnu::flatten]] void run_lanes(const X& x, const void* const* from, T* to, int64_t n) {
+TENON_NOINLINE [[gnu::flatten]] void run_lanes(const X& x, const void* const* from, T* to, int64_t n) {
   const Lanes<Arch, X> lanes(x, from);
   constexpr int64_t width = simd::lanes<T, Arch>;
   int64_t i = 0;

@@ -3,6 +3,7 @@
 
 #include "tenon/base/costs.hpp"
 #include "tenon/base/parallel.hpp"
+#include "tenon/base/platform/compiler.hpp"
 #include "tenon/base/scratch.hpp"
 #include "tenon/kernels/elementwise/steps.hpp"
 #include "tenon/op/framework/registry.hpp"
@@ -166,10 +167,9 @@ struct FusedElementwise {
             static_cast<int64_t>(lines * turn_end / count * 64)};
   }
   /// Prefetches a share of a tile. Inlined, because GCC would drop the call as one without effect.
-  [[gnu::always_inline]] void fetch(const Tiles& of, int64_t t, std::size_t turn,
-                                    std::size_t turn_end) const {
+  TENON_ALWAYS_INLINE void fetch(const Tiles& of, int64_t t, std::size_t turn, std::size_t turn_end) const {
     const auto [begin, end] = share(of.bytes, turn, turn_end);
-    for (int64_t byte = begin; byte < end; byte += 64) __builtin_prefetch(of.at(t) + byte, 0, 2);
+    for (int64_t byte = begin; byte < end; byte += 64) tenon::detail::prefetch<false, 2>(of.at(t) + byte);
   }
   /// Computes elements [at, at + size) of a chain's result.
   static void run_chain(const std::vector<Link>& chain, const Value* const* in, Value& out, int64_t at,

@@ -5,9 +5,9 @@
 
 #include <atomic>
 #include <memory>
-#include <mutex>
 
 #include "tenon/base/lasting.hpp"
+#include "tenon/base/platform/mutex.hpp"
 #include "tenon/graph/fused/packed_mat_mul.hpp"
 #include "tenon/graph/passes/packed.hpp"
 
@@ -54,7 +54,7 @@ class FileMatrix {
   const C* packed(const kernels::GemmArgs<C>& args) {
     const void* data = data_.load(std::memory_order_acquire);
     if (data == nullptr) {
-      const std::lock_guard lock(mutex_);
+      const tenon::detail::LockGuard lock(mutex_);
       if (!packed_) data_.store((packed_ = packed_b(args, part_)).data(), std::memory_order_release);
       data = packed_.data();
     }
@@ -63,7 +63,7 @@ class FileMatrix {
 
  private:
   const Storage part_;
-  std::mutex mutex_;
+  tenon::detail::Mutex mutex_;
   std::atomic<const void*> data_{nullptr};
   Storage packed_;
 };

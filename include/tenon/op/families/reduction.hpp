@@ -70,6 +70,22 @@ constexpr void infer_reduction_of_input(Infer& i, bool keepdims, bool noop, Fold
   i.out(0, i.of_rank(Dim(x.rank()) - count));
 }
 
+/// (upper * 2^32 + lower) / count, truncated. lower >= 0, count < 2^32, and the quotient fits T.
+template <class T>
+constexpr T divide_halves(T upper, T lower, int64_t count) {
+  constexpr uint64_t half = 0xffffffff;
+  uint64_t high = static_cast<uint64_t>(upper) + (static_cast<uint64_t>(lower) >> 32);
+  uint64_t low = static_cast<uint64_t>(lower) & half;
+  const bool negative = static_cast<T>(high) < 0;
+  if (negative) {
+    high = low == 0 ? 0 - high : ~high;
+    low = (0 - low) & half;
+  }
+  const auto n = static_cast<uint64_t>(count);
+  const uint64_t quotient = (high / n << 32) + ((high % n << 32) | low) / n;
+  return static_cast<T>(negative ? 0 - quotient : quotient);
+}
+
 /// Truncated means of the n 64-bit integers at x, whose sums do not fit 64 bits: sums of their upper and of
 /// their lower halves do.
 template <class T>
@@ -82,11 +98,7 @@ void mean_by_halves(const T* x, int64_t n, T* y, const kernels::ReducePlan& plan
   }
   kernels::reduce<kernels::ReduceOp::sum>(upper, y, plan);
   kernels::reduce<kernels::ReduceOp::sum>(lower, rest, plan);
-  using Wide = std::conditional_t<std::is_signed_v<T>, __int128, unsigned __int128>;
-  for (int64_t k = 0; k < plan.kept; ++k) {
-    const Wide sum = static_cast<Wide>(y[k]) * (Wide(1) << 32) + static_cast<Wide>(rest[k]);
-    y[k] = static_cast<T>(sum / static_cast<Wide>(plan.reduced));
-  }
+  for (int64_t k = 0; k < plan.kept; ++k) y[k] = divide_halves(y[k], rest[k], plan.reduced);
 }
 
 /// y = F of x over the axes of `mask`. The minimum of no bools is true.

@@ -49,7 +49,7 @@ struct ConcatFromSequence {
       const Extents& x = item.tensor().extents();
       bool fits = x.size() == extents.size();
       for (int d = 0; fits && d < x.size(); ++d) fits = x[d] == extents[d] || (!new_axis && d == along);
-      if (!fits || (!new_axis && __builtin_add_overflow(sum, x[along], &sum)))
+      if (!fits || (!new_axis && tenon::detail::add_overflow(sum, x[along], &sum)))
         raise(ErrorCode::invalid_shape, spec.name, "tensors of ", to_string(extents), " and ", to_string(x));
       views.push_back(item.tensor().view());
     }

@@ -55,7 +55,8 @@ struct SVMClassifier {
     if (rho.empty()) return i.fail("rho is missing");
     int64_t vectors = 0;
     for (const int64_t n : vectors_per_class)
-      if (n < 0 || __builtin_add_overflow(vectors, n, &vectors)) return i.fail("vectors_per_class holds ", n);
+      if (n < 0 || tenon::detail::add_overflow(vectors, n, &vectors))
+        return i.fail("vectors_per_class holds ", n);
     int64_t features = weights / classes;
     if (vectors > 0) {
       if (classes == 1) return i.fail("has support vectors, but one class");

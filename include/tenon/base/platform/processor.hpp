@@ -1,10 +1,10 @@
 // The processors that threads run on. They are known on Linux only; elsewhere no thread is moved.
 #pragma once
 
-#include "tenon/base/version.hpp"
-
 #include <cstddef>
 #include <thread>
+
+#include "tenon/base/platform/mutex.hpp"
 
 #ifdef __linux__
 #include <sched.h>
@@ -28,7 +28,11 @@ inline int allowed_processors() {
   cpu_set_t allowed;
   if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) return CPU_COUNT(&allowed);
 #endif
+#ifdef TENON_SINGLE_THREADED
+  return 1;
+#else
   return static_cast<int>(std::thread::hardware_concurrency());
+#endif
 }
 
 /// Moves the calling thread from a processor to another one that it may run on, if there is one. Its affinity
