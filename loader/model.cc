@@ -84,7 +84,7 @@ Graph read_graph(const std::filesystem::path& file, const std::shared_ptr<const 
     source.model = mapped->bytes();
     source.file = mapped;
     google::protobuf::Arena arena;
-    auto& message = *google::protobuf::Arena::CreateMessage<onnx::ModelProto>(&arena);
+    onnx::ModelProto& message = *onnx::ModelProto::default_instance().New(&arena);
     loader::read_message(mapped->bytes(), true, message);
     return loader::import_graph(message, options, std::move(source), placement);
   });

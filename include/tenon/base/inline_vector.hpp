@@ -111,6 +111,15 @@ struct Str {
   friend constexpr bool operator==(const Str& a, const char* b) { return std::string_view(a) == b; }
 };
 
+/// A number as a template's argument: clang before 18, and with it Xcode 16, takes none of floating point
+/// alone.
+struct Real {
+  double value = 0;
+
+  constexpr Real(double v) : value(v) {}
+  constexpr bool operator==(const Real&) const = default;
+};
+
 /// A value or none: std::optional with public members.
 template <class T>
 struct Opt {

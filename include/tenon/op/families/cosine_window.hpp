@@ -13,7 +13,7 @@ namespace tenon::TENON_ABI::op {
 /// `periodic` is 0, size - 1 (then the only number of size 1 is NaN, by the formula). Computed in double,
 /// rounded to float unless the type of number `output_datatype` is double, and converted to that type as Cast
 /// would.
-template <Str Name, double A0, double A1, double A2>
+template <Str Name, Real A0, Real A1, Real A2>
 struct CosineWindow {
   int64_t output_datatype = 1;
   int64_t periodic = 1;
@@ -45,8 +45,8 @@ struct CosineWindow {
         const int64_t count = std::min(panel, end - at);
         for (int64_t k = 0; k < count; ++k) {
           const double angle = step * static_cast<double>(at + k);
-          values[k] = A0 - A1 * std::cos(angle);
-          if constexpr (A2 != 0) values[k] += A2 * std::cos(2 * angle);
+          values[k] = A0.value - A1.value * std::cos(angle);
+          if constexpr (A2.value != 0) values[k] += A2.value * std::cos(2 * angle);
         }
         if (output.dtype() != DType::float64)  // as ONNX's definition, where 1 is 1 for integers too
           for (double& v : values) v = static_cast<double>(static_cast<float>(v));

@@ -56,9 +56,9 @@ struct RealFunction {
 };
 
 /// Y = F(X) with a parameter `alpha`, whose default is Alpha.
-template <Str Name, kernels::UnaryOp F, float Alpha, int... Since>
+template <Str Name, kernels::UnaryOp F, Real Alpha, int... Since>
 struct AlphaFunction {
-  float alpha = Alpha;
+  float alpha = static_cast<float>(Alpha.value);
 
   static constexpr Spec spec{.name = Name,
                              .since = {Since...},

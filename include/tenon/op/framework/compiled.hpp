@@ -16,12 +16,12 @@ struct Absent {};
 
 /// The tensor of elements T and extents E that begins at p: at<float, 1, 10>(p).
 template <class T, int64_t... E>
-TensorView<T, Shape<E...>> at(std::conditional_t<std::is_const_v<T>, const void*, void*> p) {
+TensorView<T, tenon::Shape<E...>> at(std::conditional_t<std::is_const_v<T>, const void*, void*> p) {
   return element_pointer<T>(p);
 }
 /// The n elements from element `first` of the array at p.
 template <class T>
-TensorView<T, Shape<dyn>> part(std::conditional_t<std::is_const_v<T>, const void*, void*> p, int64_t first,
+TensorView<T, tenon::Shape<dyn>> part(std::conditional_t<std::is_const_v<T>, const void*, void*> p, int64_t first,
                                int64_t n) {
   using Byte = std::conditional_t<std::is_const_v<T>, const std::byte, std::byte>;
   const int64_t offset = packed_bytes(first, dtype_of<std::remove_const_t<T>>);

@@ -6,7 +6,7 @@
 namespace tenon::TENON_ABI::op {
 
 /// Y = X < 0 ? alpha (exp(X) - 1) : X. op::Elu{.alpha = 2}(-1.0f) gives -1.26424.
-using Elu = AlphaFunction<"Elu", kernels::UnaryOp::elu, 1.0f, 1, 6, 22>;
+using Elu = AlphaFunction<"Elu", kernels::UnaryOp::elu, 1.0, 1, 6, 22>;
 
 }  // namespace tenon::TENON_ABI::op
 

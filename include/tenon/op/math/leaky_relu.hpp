@@ -6,7 +6,7 @@
 namespace tenon::TENON_ABI::op {
 
 /// Y = X < 0 ? alpha X : X. op::LeakyRelu{.alpha = 0.5f}(-3.0f) gives -1.5.
-using LeakyRelu = AlphaFunction<"LeakyRelu", kernels::UnaryOp::leaky_relu, 0.01f, 1, 6, 16>;
+using LeakyRelu = AlphaFunction<"LeakyRelu", kernels::UnaryOp::leaky_relu, 0.01, 1, 6, 16>;
 
 }  // namespace tenon::TENON_ABI::op
 
