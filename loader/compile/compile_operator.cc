@@ -71,9 +71,9 @@ OperatorText make_text(std::string_view name, int version, const std::vector<op:
     } else if (const auto* r = std::get_if<std::vector<float>>(&a.value)) {
       value = list_of("float", *r, number);
     } else if (texts != nullptr) {
-      members += str_cat(members.empty() ? "." : ", .", a.name,
-                         " = tenon::std::vector<tenon::std::string>::listed(",
-                         list_of("tenon::std::string", *texts, c_text), ")");
+      members +=
+          str_cat(members.empty() ? "." : ", .", a.name, " = tenon::std::vector<tenon::std::string>::listed(",
+                  list_of("tenon::std::string", *texts, c_text), ")");
       continue;
     } else if (const auto* t = std::get_if<Value>(&a.value);
                t != nullptr && a.type == op::AttributeType::tensor && t->tensor().dtype() != DType::string) {

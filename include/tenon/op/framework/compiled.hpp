@@ -21,8 +21,8 @@ TensorView<T, tenon::Shape<E...>> at(std::conditional_t<std::is_const_v<T>, cons
 }
 /// The n elements from element `first` of the array at p.
 template <class T>
-TensorView<T, tenon::Shape<dyn>> part(std::conditional_t<std::is_const_v<T>, const void*, void*> p, int64_t first,
-                               int64_t n) {
+TensorView<T, tenon::Shape<dyn>> part(std::conditional_t<std::is_const_v<T>, const void*, void*> p,
+                                      int64_t first, int64_t n) {
   using Byte = std::conditional_t<std::is_const_v<T>, const std::byte, std::byte>;
   const int64_t offset = packed_bytes(first, dtype_of<std::remove_const_t<T>>);
   return {element_pointer<T>(static_cast<Byte*>(p) + offset), std::array{n}};
