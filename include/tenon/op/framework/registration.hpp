@@ -9,9 +9,9 @@ namespace tenon::TENON_ABI {
 namespace detail {
 
 /// The path of an operator's header as programs include it: what follows the last "tenon/op/" of a file's
-/// path, and that itself.
+/// path, and that itself. At most 95 characters: longer ones do not compile.
 struct HeaderPath {
-  char text[128]{};
+  char text[96]{};
 
   consteval HeaderPath(const char* file) {
     std::string_view path = file;
@@ -33,15 +33,10 @@ struct OperatorsOf {
   static constexpr std::string_view names{};
 };
 
-template <class... Ops>
-void register_list(Registry& registry, OperatorList<Ops...>, std::string_view names,
-                   std::string_view header) {
-  const auto next = [&] {
-    const std::string_view name = names.substr(0, names.find(", "));
-    names.remove_prefix(std::min(name.size() + 2, names.size()));
-    return name;
-  };
-  (register_operator<Ops>(registry, {next(), header}), ...);
+/// Item k of a list.
+constexpr std::string_view item(std::string_view list, std::size_t k) {
+  for (; k > 0; --k) list.remove_prefix(list.find(", ") + 2);
+  return list.substr(0, list.find(", "));
 }
 
 }  // namespace detail
@@ -52,12 +47,15 @@ template <detail::HeaderPath header>
 void register_header(Registry& registry) {
   using Of = detail::OperatorsOf<header>;
   if constexpr (Of::List::size > 0) {
-    detail::register_list(registry, typename Of::List(), Of::names, header.text);
+    [&]<class... Ops, std::size_t... k>(detail::OperatorList<Ops...>, std::index_sequence<k...>) {
+      static constexpr std::string_view names[] = {detail::item(Of::names, k)...};
+      (register_operator<Ops>(registry, {names[k], header.text}), ...);
+    }(typename Of::List(), std::make_index_sequence<Of::List::size>());
   } else {
     constexpr op::Message missing = [] {
       op::Message m;
-      m.add(header.text),
-          m.add(" does not end with TENON_OPERATORS(tenon::op::Name), which lists its operators");
+      m.add(header.text);
+      m.add(" does not end with TENON_OPERATORS(tenon::op::Name), which lists its operators");
       return m;
     }();
     op::report<missing>();
