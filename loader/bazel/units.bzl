@@ -21,7 +21,7 @@ def _expand(ctx, name, output, **values):
     )
     return output
 
-_TEMPLATES = {"_templates": attr.label(default = "//loader:unit_templates")}
+_TEMPLATES = {"_templates": attr.label(allow_files = True, default = "//loader:unit_templates")}
 
 def _kernel_units(ctx):
     return [DefaultInfo(files = depset([
