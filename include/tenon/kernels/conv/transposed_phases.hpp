@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <type_traits>
 
 #include "tenon/base/costs.hpp"
 #include "tenon/base/parallel.hpp"
@@ -12,9 +11,9 @@
 #include "tenon/kernels/conv/conv.hpp"
 #include "tenon/kernels/conv/sliding.hpp"
 #include "tenon/kernels/conv/transposed_args.hpp"
+#include "tenon/kernels/conv/transposed_rows.hpp"
 #include "tenon/kernels/conv/transposed_runs.hpp"
 #include "tenon/kernels/gemm/pack.hpp"
-#include "tenon/simd/batch.hpp"
 
 namespace tenon::TENON_ABI::kernels::transposed_detail {
 
@@ -23,30 +22,7 @@ using conv_detail::kernel_cells;
 using gemm_detail::block_depth;
 using gemm_detail::pack_panel;
 using gemm_detail::packed_size;
-using sliding::copy_strided;
 using sliding::step;
-
-/// to[i] = from[i % count][i / count] for i < n.
-template <class Arch, class T>
-void interleave(const T* const* from, int64_t count, int64_t n, T* to) {
-  constexpr int L = simd::lanes<T, Arch>;
-  if (count == 1) return copy_strided<Arch>(from[0], 1, n, to);
-  if constexpr (std::is_same_v<T, float>) {
-    if (count == 2) {
-      for (int64_t i = 0; i < n; i += 2 * L) {
-        const int64_t evens = std::min<int64_t>((n - i + 1) / 2, L), odds = std::min<int64_t>((n - i) / 2, L);
-        simd::batch<T, Arch> low, high;
-        simd::join_pairs(simd::batch<T, Arch>(simd::load_n<Arch>(from[0] + i / 2, evens)),
-                         simd::batch<T, Arch>(simd::load_n<Arch>(from[1] + i / 2, odds)), low, high);
-        simd::store_n(to + i, low, std::min<int64_t>(n - i, L));
-        if (n - i > L) simd::store_n(to + i + L, high, std::min<int64_t>(n - i - L, L));
-      }
-      return;
-    }
-  }
-  for (int64_t r = 0; r < count; ++r)
-    for (int64_t i = r, j = 0; i < n; i += count, ++j) to[i] = from[r][j];
-}
 
 /// A transposed convolution in phases. A part is a combination of runs, one per axis: a convolution that
 /// produces (groups, phases of the part, Cout / groups) planes, each a grid of the cells of a phase.

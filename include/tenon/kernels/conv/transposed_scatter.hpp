@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <type_traits>
 
 #include "tenon/base/costs.hpp"
 #include "tenon/base/parallel.hpp"
@@ -12,6 +11,7 @@
 #include "tenon/kernels/conv/conv.hpp"
 #include "tenon/kernels/conv/sliding.hpp"
 #include "tenon/kernels/conv/transposed_args.hpp"
+#include "tenon/kernels/conv/transposed_rows.hpp"
 #include "tenon/kernels/gemm/gemm.hpp"
 #include "tenon/simd/batch.hpp"
 
@@ -22,37 +22,6 @@ using conv_detail::product_of;
 using sliding::fill_run;
 using sliding::step;
 using sliding::steps_to_zero;
-
-/// y[i * stride] += x[i].
-template <class Arch, class T>
-inline void add_strided(const T* x, int64_t count, T* y, int64_t stride) {
-  constexpr int L = simd::lanes<T, Arch>;
-  if (stride == 1) {
-    int64_t i = 0;
-    for (; i + L <= count; i += L) simd::storeu(y + i, simd::loadu<Arch>(y + i) + simd::loadu<Arch>(x + i));
-    if constexpr (simd::masks_are_free<Arch>) {
-      const int64_t rest = count - i;
-      if (rest > 0)
-        simd::store_n(y + i, simd::load_n<Arch>(y + i, rest) + simd::load_n<Arch>(x + i, rest), rest);
-    } else {
-      for (; i < count; ++i) y[i] += x[i];
-    }
-  } else {
-    int64_t i = 0;
-    if constexpr (std::is_same_v<T, float>) {
-      // The stores end before the last number.
-      for (simd::batch<T, Arch> low, high, even, odd; stride == 2 && i + L < count; i += L) {
-        T* const to = y + 2 * i;
-        simd::split_pairs(simd::batch<T, Arch>(simd::loadu<Arch>(to)),
-                          simd::batch<T, Arch>(simd::loadu<Arch>(to + L)), even, odd);
-        simd::join_pairs(simd::batch<T, Arch>(even + simd::loadu<Arch>(x + i)), odd, low, high);
-        simd::storeu(to, low);
-        simd::storeu(to + L, high);
-      }
-    }
-    for (; i < count; ++i) y[i * stride] += x[i];
-  }
-}
 
 /// Adds the row of products of one kernel cell, for input cells [begin, end), to its output plane.
 template <class Arch, class T, class Geometry>

@@ -1,10 +1,10 @@
 // Convolutions of bytes over tensors of (N, H, W, C) by words.
 //
 // A tile is a few pixels times as many output channels as four vectors hold. For each kernel place (a tap) it
-// multiplies words of the pixels' input channels, in place, by vectors of weights. If zero points
-// are 0, taps outside the image are left out; otherwise a padded copy of x is made. A plain x is copied too,
-// because its few channels would not fill words: a tap is then a whole row of the kernel, whose cells are
-// neighbours in the copy.
+// multiplies words of the pixels' input channels, in place, by vectors of weights. If zero points are 0, taps
+// outside the image are left out; otherwise a padded copy of x is made. A plain x is copied too, because its
+// few channels would not fill words: a tap is then a whole row of the kernel, whose cells are neighbours in
+// the copy.
 #pragma once
 
 #include <algorithm>
