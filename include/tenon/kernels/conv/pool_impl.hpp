@@ -119,10 +119,10 @@ void average_pool_impl(const PoolArgs<T>& g) {
     }
     if (by_vectors)
       return pool_vectors<Arch>(w, g.planes, g.x, g.y, T{0}, plus, [counts](int64_t place, const V& sum) {
-        return sum / V(simd::loadu<Arch>(counts + place));
+        return simd::div(sum, V(simd::loadu<Arch>(counts + place)));
       });
     pool_rows<Arch>(w, g.planes, g.x, g.y, T{0}, plus, [=](int64_t place, int64_t count, const V& sum) {
-      return sum / simd::load_n<Arch>(counts + place, count);
+      return simd::div(sum, simd::load_n<Arch>(counts + place, count));
     });
     return;
   }

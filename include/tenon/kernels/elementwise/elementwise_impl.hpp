@@ -98,7 +98,7 @@ bool map_power(const T* x, T* y, int64_t n, T exponent) {
   else if (exponent == 3) map<Arch>(x, y, n, [](const B& v) { return v * v * v; });
   else if (exponent == T(0.5)) map<Arch>(x, y, n, root);
   else if (exponent == 1) map<Arch>(x, y, n, [](const B& v) { return v; });
-  else if (exponent == -1) map<Arch>(x, y, n, [](const B& v) { return B(T(1)) / v; });
+  else if (exponent == -1) map<Arch>(x, y, n, [](const B& v) { return simd::div(B(T(1)), v); });
   else return false;
   return true;
 }

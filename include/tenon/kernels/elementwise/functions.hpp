@@ -90,7 +90,7 @@ constexpr auto unary_row() {
   else if constexpr (op == ceil) return cheap([](auto x, auto) { return simd::ceil(x); });
   else if constexpr (op == celu)
     return costly([](auto x, auto k) {
-      return simd::select(x < k.zero, k.a * simd::expm1(simd::at_most(x, k.zero) / k.a), x);
+      return simd::select(x < k.zero, k.a * simd::expm1(simd::div(simd::at_most(x, k.zero), k.a)), x);
     });
   else if constexpr (op == clip) return cheap([](auto x, auto k) { return between(x, k.a, k.b); });
   else if constexpr (op == cos) return costly([](auto x, auto) { return simd::cos(x); });
@@ -113,7 +113,7 @@ constexpr auto unary_row() {
   else if constexpr (op == linear) return cheap([](auto x, auto k) { return simd::mul_add(k.a, x, k.b); });
   else if constexpr (op == log) return costly([](auto x, auto) { return simd::log(x); });
   else if constexpr (op == mish) return costly([](auto x, auto) { return simd::mish(x); });
-  else if constexpr (op == reciprocal) return costly([](auto x, auto k) { return k.one / x; });
+  else if constexpr (op == reciprocal) return costly([](auto x, auto k) { return simd::div(k.one, x); });
   else if constexpr (op == round) return cheap([](auto x, auto) { return simd::nearbyint(x); });
   else if constexpr (op == selu)
     return costly(
@@ -126,7 +126,8 @@ constexpr auto unary_row() {
   else if constexpr (op == sin) return costly([](auto x, auto) { return simd::sin(x); });
   else if constexpr (op == sinh) return costly([](auto x, auto) { return simd::sinh(x); });
   else if constexpr (op == softplus) return costly([](auto x, auto) { return simd::softplus(x); });
-  else if constexpr (op == softsign) return costly([](auto x, auto k) { return x / (k.one + simd::abs(x)); });
+  else if constexpr (op == softsign)
+    return costly([](auto x, auto k) { return simd::div(x, k.one + simd::abs(x)); });
   else if constexpr (op == sqrt) return costly([](auto x, auto) { return simd::sqrt(x); });
   else if constexpr (op == swish) return costly([](auto x, auto k) { return x * simd::sigmoid(k.a * x); });
   else if constexpr (op == tan) return costly([](auto x, auto) { return simd::tan(x); });
@@ -163,7 +164,7 @@ constexpr auto binary_row() {
     return cheap([](auto x, auto y) { return x * y; },
                  Wrapping{[](auto x, auto y) { return wide(x) * wide(y); }});
   else if constexpr (op == div)
-    return cheap([](auto x, auto y) { return x / y; },
+    return cheap([](auto x, auto y) { return simd::div(x, y); },
                  [](auto x, auto y, bool& defined) { return quotient(x, y, defined); });
   else if constexpr (op == min)
     return cheap([](auto x, auto y) { return simd::min_nan(x, y); },

@@ -95,14 +95,13 @@ void batch_norm_impl(const BatchNormArgs<T>& a, int64_t first, int64_t last) {
   if (a.spatial == 1) {
     const B epsilon(static_cast<C>(a.epsilon));
     for (int64_t row = first; row < last; ++row)
-      detail::map_row<Arch>(a.x + row * a.channels, a.y + row * a.channels, a.channels,
-                            [&](const B& v, int64_t c, auto... count) {
-                              const auto load = [&](const C* p) {
-                                return simd::load_wide<Arch>(p + c, count...);
-                              };
-                              const B scale = load(a.scale) / simd::sqrt(load(a.variance) + epsilon);
-                              return simd::mul_add(v - load(a.mean), scale, load(a.bias));
-                            });
+      detail::map_row<Arch>(
+          a.x + row * a.channels, a.y + row * a.channels, a.channels,
+          [&](const B& v, int64_t c, auto... count) {
+            const auto load = [&](const C* p) { return simd::load_wide<Arch>(p + c, count...); };
+            const B scale = simd::div(load(a.scale), simd::sqrt(load(a.variance) + epsilon));
+            return simd::mul_add(v - load(a.mean), scale, load(a.bias));
+          });
     return;
   }
   for (int64_t row = first; row < last; ++row) {
@@ -148,7 +147,7 @@ void lrn_impl(const LrnArgs<T>& a, int64_t first, int64_t last) {
   const auto power = [&](const B& v) {
     if (!three_quarters) return simd::pow(v, exponent);
     const B root = simd::sqrt(v);
-    return B(C(1)) / (root * simd::sqrt(root));
+    return simd::div(B(C(1)), root * simd::sqrt(root));
   };
   // Each window of `size` channels is the end of one block of that size and the beginning of the next: wide
   // windows are composed of sums of these, so that the time does not grow with the size.

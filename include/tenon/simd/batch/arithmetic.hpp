@@ -12,6 +12,10 @@ namespace tenon::TENON_ABI::simd {
 template <class T, class A>
 xsimd::batch<T, A> floor(const xsimd::batch<T, A>& x);
 
+/// x / y, rounded correctly, which x / y of xsimd is not at every level. T: float, double.
+template <class T, class A>
+inline xsimd::batch<T, A> div(const xsimd::batch<T, A>& x, const xsimd::batch<T, A>& y);
+
 /// x * y + z, rounded once where the level has FMA; Baseline on x86 may round twice.
 template <class T, class A>
 inline xsimd::batch<T, A> mul_add(const xsimd::batch<T, A>& x, const xsimd::batch<T, A>& y,
@@ -55,6 +59,7 @@ inline T fold_lanes(const xsimd::batch<T, A>& v, F f) {
 
 }  // namespace tenon::TENON_ABI::simd
 
+#include "tenon/simd/arm/arithmetic.hpp"
 #include "tenon/simd/x86/arithmetic.hpp"
 
 #include "tenon/simd/generic/arithmetic.hpp"

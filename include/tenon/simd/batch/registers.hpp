@@ -77,6 +77,7 @@ inline xsimd::batch<U, A> bits_as(const xsimd::batch<T, A>& v) {
 
 }  // namespace tenon::TENON_ABI::simd
 
+#include "tenon/simd/arm/registers.hpp"
 #include "tenon/simd/x86/registers.hpp"
 
 #include "tenon/simd/generic/registers.hpp"

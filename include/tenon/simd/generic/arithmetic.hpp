@@ -11,6 +11,11 @@ xsimd::batch<T, A> floor(const xsimd::batch<T, A>& x) {
 }
 
 template <class T, class A>
+inline xsimd::batch<T, A> div(const xsimd::batch<T, A>& x, const xsimd::batch<T, A>& y) {
+  return x / y;
+}
+
+template <class T, class A>
 inline xsimd::batch<T, A> mul_add(const xsimd::batch<T, A>& x, const xsimd::batch<T, A>& y,
                                   const xsimd::batch<T, A>& z) {
   return xsimd::fma(x, y, z);

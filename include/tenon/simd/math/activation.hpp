@@ -31,7 +31,7 @@ inline xsimd::batch<T, A> normal_tail(const xsimd::batch<T, A>& factor, const xs
                                       0x1.b616ap-23f};
     static constexpr float below[] = {0x1p+64f, 0x1.7b756ap+64f, 0x1.cd0276p+63f, 0x1.16d3acp+62f,
                                       0x1.2cb3bap+59f};
-    return factor * (e * (polynomial(t, square, above) / polynomial(t, square, below)));
+    return factor * (e * simd::div(polynomial(t, square, above), polynomial(t, square, below)));
   } else {
     // Half of the digits have an exact square.
     const B high = t & B(std::bit_cast<T>(N::tail_split));
@@ -39,7 +39,7 @@ inline xsimd::batch<T, A> normal_tail(const xsimd::batch<T, A>& factor, const xs
     parts.r = parts.sum = mul_add(B(T(-0.5)) * (t - high), t + high, parts.r);
     const B scale = power_of_two<false>(parts.shifted),
             e = mul_add(scale, expm1_of_rest<false>(parts), scale);
-    const B k = B(T(1)) / mul_add(t, B(N::tail_scale), B(T(1)));
+    const B k = simd::div(B(T(1)), mul_add(t, B(N::tail_scale), B(T(1))));
     return factor * (e * (B(T(1) / lifted_one<T>) * k * polynomial(k, N::tail_poly)));
   }
 }
@@ -60,7 +60,7 @@ inline xsimd::batch<T, A> sigmoid(const xsimd::batch<T, A>& x) {
   using N = detail::Format<T>;
   const B one(detail::lifted_one<T>);
   const B e = detail::exp_plain<detail::lift<T>>(at_least(x | B(N::sign), B(N::exp_low)));
-  return detail::choose_negative(x, e, one) / (one + e);
+  return simd::div(detail::choose_negative(x, e, one), one + e);
 }
 
 /// The error function.
@@ -107,7 +107,7 @@ inline xsimd::batch<T, A> mish(const xsimd::batch<T, A>& x) {
   using B = xsimd::batch<T, A>;
   // tanh(log(1+e)) = n / (n + 2) with n = e^2 + 2e; from 40 on that is 1 in either type.
   const B e = simd::exp(at_most(x, B(T(40)))), n = e * (e + B(T(2)));
-  return x * (n / (n + B(T(2))));
+  return x * simd::div(n, n + B(T(2)));
 }
 
 }  // namespace tenon::TENON_ABI::simd

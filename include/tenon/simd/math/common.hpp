@@ -68,6 +68,7 @@ inline xsimd::batch<T, A> times_power_of_two(const xsimd::batch<T, A>& y, const 
 
 }  // namespace tenon::TENON_ABI::simd
 
+#include "tenon/simd/arm/math.hpp"
 #include "tenon/simd/x86/math.hpp"
 
 #include "tenon/simd/generic/math.hpp"
@@ -104,7 +105,7 @@ inline xsimd::batch<float, A> odd_quotient(const xsimd::batch<float, A>& x, floa
                                            const float (&above)[n], const float (&below)[n]) {
   using B = xsimd::batch<float, A>;
   const B z = at_most(x * x, B(end * end));
-  const B y = mul_add(x, polynomial(z, above), x) / polynomial(z, below);
+  const B y = simd::div(mul_add(x, polynomial(z, above), x), polynomial(z, below));
   return at_most(at_least(y, B(-1.0f)), B(1.0f));
 }
 

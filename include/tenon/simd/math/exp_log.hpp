@@ -176,7 +176,7 @@ inline xsimd::batch<T, A> log_by(const T (&poly)[n], const xsimd::batch<T, A>& x
   const B e = biased - bias;
   const B f = bits_as<T>((moved & I((U{1} << N::mantissa) - 1)) + I(root)) - B(T(1));
   // log(1+f) = f - f^2/2 + s (f^2/2 + s^2 R(s^2)), s = f / (2 + f)
-  const B s = f / (f + B(T(2))), z = s * s, half = B(T(0.5)) * f * f;
+  const B s = simd::div(f, f + B(T(2))), z = s * s, half = B(T(0.5)) * f * f;
   const B rest = mul_add(s, mul_add(z, polynomial(z, poly), half), e * B(N::ln2_low));
   B y = mul_add(e, B(N::ln2_high), f - (half - rest));
   y = xsimd::select(x == B(T(0)), B(-N::infinity), y);
@@ -196,7 +196,7 @@ inline xsimd::batch<T, A> log(const xsimd::batch<T, A>& x) {
 template <class T, class A>
 inline xsimd::batch<T, A> log1p_unit(const xsimd::batch<T, A>& x) {
   using B = xsimd::batch<T, A>;
-  const B s = x / (x + B(T(2))), z = s * s;
+  const B s = simd::div(x, x + B(T(2))), z = s * s;
   return mul_add(s * z, detail::polynomial(z, detail::Format<T>::log1p_poly), s + s);
 }
 

@@ -17,7 +17,7 @@ inline xsimd::batch<T, A> tanh(const xsimd::batch<T, A>& x) {
     return detail::odd_quotient(x, 9.02f, above, below);
   } else {
     const B a = xsimd::abs(x), q = detail::expm1_positive(at_most(a + a, B(T(44))));  // from 22 on it is 1
-    return (q / (q + B(T(2)))) | (x & B(detail::Format<T>::sign));
+    return simd::div(q, q + B(T(2))) | (x & B(detail::Format<T>::sign));
   }
 }
 
@@ -26,14 +26,14 @@ inline xsimd::batch<T, A> sinh(const xsimd::batch<T, A>& x) {
   using B = xsimd::batch<T, A>;
   const B a = xsimd::abs(x), half = detail::exp_times<-1>(a);
   const B small = mul_add(x * x * x, detail::polynomial(x * x, detail::Format<T>::sinh_poly), x);
-  return xsimd::select(a < B(T(1)), small, detail::copy_sign(half - B(T(0.25)) / half, x));
+  return xsimd::select(a < B(T(1)), small, detail::copy_sign(half - simd::div(B(T(0.25)), half), x));
 }
 
 template <class T, class A>
 inline xsimd::batch<T, A> cosh(const xsimd::batch<T, A>& x) {
   using B = xsimd::batch<T, A>;
   const B half = detail::exp_times<-1>(xsimd::abs(x));
-  return half + B(T(0.25)) / half;
+  return half + simd::div(B(T(0.25)), half);
 }
 
 namespace detail {
@@ -83,7 +83,7 @@ inline xsimd::batch<T, A> atanh(const xsimd::batch<T, A>& x) {
   using D = xsimd::batch<double, A>;
   return detail::log_in_double(
       x, [](double v) { return std::atanh(v); },
-      [](const D& v) { return (D(1.0) + xsimd::abs(v)) / (D(1.0) - xsimd::abs(v)); },
+      [](const D& v) { return simd::div(D(1.0) + xsimd::abs(v), D(1.0) - xsimd::abs(v)); },
       [&](const auto& y) { return detail::odd_by(x, 1.0f / 3, std::decay_t<decltype(y)>(0.5f) * y); });
 }
 

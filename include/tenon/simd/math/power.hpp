@@ -182,7 +182,7 @@ inline xsimd::batch<T, A> fmod(const xsimd::batch<T, A>& x, const xsimd::batch<T
   if constexpr (fused) {
     // While the quotient is a whole number that T holds, it is q or q - 1, and x - q y is exact in one
     // rounding.
-    const B a = xsimd::abs(x), b = xsimd::abs(y), q = simd::floor(a / b);
+    const B a = xsimd::abs(x), b = xsimd::abs(y), q = simd::floor(simd::div(a, b));
     const auto direct = (q < B(T(uint64_t{1} << detail::Format<T>::mantissa))) &
                         (b >= B(detail::Format<T>::least_normal)) & (b < B(detail::Format<T>::infinity));
     if (xsimd::all(direct)) {

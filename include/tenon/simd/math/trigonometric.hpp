@@ -45,7 +45,7 @@ template <class A>
 inline xsimd::batch<float, A> tangent(const xsimd::batch<float, A>& x) {
   const auto [n, s, c] = quarters_of(x);
   const auto odd = bits_as<float>(n << 31);
-  return choose_negative(odd, c, s) / (choose_negative(odd, s, c) ^ odd);
+  return simd::div(choose_negative(odd, c, s), choose_negative(odd, s, c) ^ odd);
 }
 
 /// near(x), but far(v) for lanes beyond 8192, and for all lanes if the type is double or the level has no
@@ -89,7 +89,7 @@ inline xsimd::batch<T, A> atan(const xsimd::batch<T, A>& x) {
   const B above = xsimd::select(high, -one, xsimd::select(middle, a - one, a));
   const B below = xsimd::select(high, a, xsimd::select(middle, a + one, one));
   const B share = xsimd::select(high, one, xsimd::select(middle, B(T(0.5)), zero));
-  const B r = above / below, z = r * r;
+  const B r = simd::div(above, below), z = r * r;
   const B rest = mul_add(r * z, detail::polynomial(z, z * z, N::atan_poly), share * low);
   return detail::copy_sign(mul_add(share, half, r + rest), x);
 }
