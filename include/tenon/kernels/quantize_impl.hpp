@@ -125,7 +125,8 @@ inline void quantize_vectors(const float* x, const F& scale, const F& inverse, i
     clear = clear & (simd::abs(q[k] - ((q[k] + F(magic)) - F(magic))) < F(0.5f - 0x1p-14f));
   }
   if (!simd::all(clear)) {
-    for (int k = 0; k < count; ++k) q[k] = F::load_unaligned(x + k * static_cast<int>(F::size)) / scale;
+    for (int k = 0; k < count; ++k)
+      q[k] = simd::div(F::load_unaligned(x + k * static_cast<int>(F::size)), scale);
   }
   // NaN gives the lower bound.
 #pragma GCC unroll 4
@@ -166,7 +167,7 @@ void quantize_bytes_impl(const QuantizeArgs& a, int64_t begin, int64_t end) {
       const I zero = byte ^ sign;
       const F shift = simd::to_float(zero);
       // NaN gives the lower bound.
-      const F q = simd::min(F(simd::max(F(v / scale), F(F(0.0f) - shift))), F(F(255.0f) - shift));
+      const F q = simd::min(F(simd::max(simd::div(v, scale), F(F(0.0f) - shift))), F(F(255.0f) - shift));
       return I(simd::round_bytes(q, zero) ^ sign);
     };
     const auto* zero = zeros == nullptr ? nullptr : zeros + to_number;

@@ -66,7 +66,7 @@ void fold_of(const FoldOperand<T>* x, int64_t operands, T* y, int64_t begin, int
       const auto divisor = simd::broadcast<Arch>(static_cast<W>(operands));
       for (int64_t i = 0; i < count; i += width) {
         auto v = simd::loadu<Arch>(folded + i);
-        if constexpr (op == FoldOp::mean) v = v / divisor;
+        if constexpr (op == FoldOp::mean) v = simd::div(v, divisor);
         if (i + width <= count) simd::store_wide<Arch>(y + at + i, v);
         else simd::store_wide<Arch>(y + at + i, v, count - i);
       }
