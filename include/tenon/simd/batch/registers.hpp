@@ -1,6 +1,7 @@
 // Vectors of one element type at one instruction-set level, by xsimd, of which versions 8 to 14 work.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -68,11 +69,7 @@ inline T* in_register(T* p) {
 /// The lanes' bits read as lanes of U (the same register width).
 template <class U, class T, class A>
 inline xsimd::batch<U, A> bits_as(const xsimd::batch<T, A>& v) {
-#if XSIMD_VERSION_MAJOR >= 10
-  return xsimd::bitwise_cast<U>(v);
-#else
-  return xsimd::bitwise_cast<xsimd::batch<U, A>>(v);
-#endif
+  return std::bit_cast<typename xsimd::batch<U, A>::register_type>(v.data);
 }
 
 }  // namespace tenon::TENON_ABI::simd

@@ -1,5 +1,8 @@
-// xsimd, and the compiler's intrinsics for the processor family: no other header includes them.
+// xsimd, and the compiler's intrinsics for the processor family: no other header includes them. Differences
+// between versions 8.1 to 14 of xsimd are hidden here and in x86/xsimd.hpp.
 #pragma once
+
+#include "tenon/base/abi.hpp"
 
 // GCC 12's AVX-512 intrinsics read variables that they leave uninitialised on purpose, and warn when inlined.
 #if defined(__GNUC__) && !defined(__clang__)
@@ -7,9 +10,23 @@
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
-#include <xsimd/xsimd.hpp>
+#include "tenon/simd/x86/xsimd.hpp"
 
-#include "tenon/simd/x86/intrinsics.hpp"
+#include <xsimd/xsimd.hpp>
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic pop
 #endif
+
+namespace tenon::TENON_ABI::simd::detail {
+
+/// The sum of all lanes. T: float, double.
+template <class T, class A>
+inline T add_lanes(const xsimd::batch<T, A>& v) {
+#if XSIMD_VERSION_MAJOR >= 9
+  return xsimd::reduce_add(v);
+#else
+  return xsimd::hadd(v);
+#endif
+}
+
+}  // namespace tenon::TENON_ABI::simd::detail

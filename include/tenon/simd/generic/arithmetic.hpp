@@ -56,11 +56,7 @@ inline xsimd::batch<T, A> mul_wrap(const xsimd::batch<T, A>& x, const xsimd::bat
 template <class T, class A>
 inline T sum_of_lanes(const xsimd::batch<T, A>& v) {
   if constexpr (std::floating_point<T>) {
-#if XSIMD_VERSION_MAJOR >= 10
-    return xsimd::reduce_add(v);
-#else
-    return xsimd::hadd(v);
-#endif
+    return detail::add_lanes(v);
   } else {
     using U = std::make_unsigned_t<T>;
     return fold_lanes(v, [](T a, T b) { return static_cast<T>(static_cast<U>(a) + static_cast<U>(b)); });
