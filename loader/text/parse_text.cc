@@ -1,14 +1,8 @@
 #include "loader/text/parse_text.hpp"
 
-#include <locale.h>
-
-#include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <string>
 
-#include "loader/text/text_words.hpp"
-#include "tenon/base/error.hpp"
+#include "loader/text/text_reader.hpp"
 
 namespace tenon::TENON_ABI::loader {
 namespace {
@@ -51,15 +45,9 @@ void append(Attribute& value, Attribute& list) {
   }
 }
 
-// Decimal points in numbers, whatever the program's own locale.
-locale_t plain_locale() {
-  static const locale_t plain = newlocale(LC_ALL_MASK, "C", nullptr);
-  return plain;
-}
-
-class Parser {
+class Parser : public TextReader {
  public:
-  explicit Parser(std::string_view text) : text_(text) {}
+  using TextReader::TextReader;
 
   void read(onnx::ModelProto& model) {
     read_header([&](std::string_view key) {
@@ -127,173 +115,13 @@ class Parser {
     if (n.attribute_size() == 0) read_attributes(n);
   }
 
-  bool at_end() {
-    skip_space();
-    return at_ == text_.size();
-  }
-  [[noreturn]] void fail(const std::string& message) const { fail(at_, message); }
-
  private:
-  struct Number {
-    std::size_t at;
-    std::string_view text;
-    bool whole;   // no point or exponent
-    bool digits;  // and not a word
-  };
-
-  [[noreturn]] void fail(std::size_t at, const std::string& message) const {
-    const std::string_view before = text_.substr(0, at);
-    const std::size_t line = static_cast<std::size_t>(std::count(before.begin(), before.end(), '\n')) + 1;
-    const std::size_t column = at - (line == 1 ? 0 : before.rfind('\n') + 1) + 1;
-    throw Error(ErrorCode::invalid_model, str_cat("line ", line, ", column ", column), message);
-  }
-  [[noreturn]] void fail_to_find(std::string_view what) {
-    skip_space();
-    const std::string_view rest = text_.substr(at_);
-    if (rest.empty()) fail(str_cat("expected ", what, ", but the text ends"));
-    const std::size_t size = std::max<std::size_t>(find_word().size(), 1);
-    fail(str_cat("expected ", what, " instead of '", shown(rest.substr(0, size)), "'"));
-  }
-  // A part of the text, for error messages.
-  static std::string shown(std::string_view part) {
-    std::string text(part.substr(0, 40));
-    for (char& c : text)
-      if (c < ' ' || c > '~') c = '?';
-    return part.size() > 40 ? text + "..." : text;
-  }
-
-  void skip_space() {
-    for (;;) {
-      at_ = std::min(text_.find_first_not_of(" \t\n\v\f\r", at_), text_.size());
-      if (at_ == text_.size() || text_[at_] != '#') return;
-      at_ = std::min(text_.find('\n', at_), text_.size());
-    }
-  }
-  // The next character after white space, or 0.
-  char peek() { return at_end() ? '\0' : text_[at_]; }
-  bool take(char c) {
-    if (at_end() || text_[at_] != c) return false;
-    ++at_;
-    return true;
-  }
-  void expect(char c) {
-    if (!take(c)) fail_to_find(str_cat("'", c, "'"));
-  }
-  void expect_arrow() {
-    skip_space();
-    if (text_.substr(at_, 2) != "=>") fail_to_find("'=>'");
-    at_ += 2;
-  }
-  // Reads the elements of a list, separated by commas, up to and including its end; there may be none.
-  template <class Read>
-  void read_list(char end, Read read_element) {
-    if (take(end)) return;
-    do read_element();
-    while (take(','));
-    expect(end);
-  }
   // Calls read_inner for a part that is nested `depth` messages deeper.
   template <class Read>
   void read_nested(int depth, Read read_inner) {
     if ((depth_ += depth) > max_depth) fail("nested too deeply");
     read_inner();
     depth_ -= depth;
-  }
-
-  // The next word, "" if there is none; it is not consumed.
-  std::string_view find_word() {
-    skip_space();
-    std::size_t end = at_;
-    if (end < text_.size() && begins_name(text_[end]))
-      while (end < text_.size() && continues_name(text_[end])) ++end;
-    return text_.substr(at_, end - at_);
-  }
-  std::string read_word(std::string_view what = "a name") {
-    const std::string_view word = find_word();
-    if (word.empty()) fail_to_find(what);
-    at_ += word.size();
-    return std::string(word);
-  }
-  std::string read_name() { return peek() == '"' ? read_string() : read_word(); }
-  std::string read_qualified_name() {
-    std::string name = read_word();
-    while (take('.')) name += str_cat(".", read_word());
-    return name;
-  }
-  // Names, any of which may be missing. A trailing comma adds none.
-  template <class Names>
-  void read_names(Names& names) {
-    do {
-      if (peek() == '"' || begins_name(peek())) *names.Add() = read_name();
-      else if (peek() == ',') names.Add();
-      else return;
-    } while (take(','));
-  }
-
-  // A backslash precedes a quote or a backslash that is part of the string.
-  std::string read_string() {
-    if (peek() != '"') fail_to_find("a string");
-    const std::size_t start = at_++;
-    std::string value;
-    for (;;) {
-      const std::size_t stop = text_.find_first_of("\"\\", at_);
-      if (stop >= text_.size() - 1 && (stop == text_.npos || text_[stop] == '\\'))
-        fail(start, "the string has no end");
-      value += text_.substr(at_, stop - at_);
-      at_ = stop + 1;
-      if (text_[stop] == '"') return value;
-      value += text_[at_++];
-    }
-  }
-
-  Number find_number() {
-    skip_space();
-    Number n{.at = at_, .text = {}, .whole = true, .digits = true};
-    const auto skip_digits = [&] {
-      while (at_ < text_.size() && text_[at_] >= '0' && text_[at_] <= '9') ++at_;
-    };
-    const auto take_any = [&](std::string_view characters) {
-      const bool found = at_ < text_.size() && characters.find(text_[at_]) != characters.npos;
-      return found ? text_[at_++] : '\0';
-    };
-    take_any("-");
-    const char first = at_ < text_.size() ? text_[at_] : '\0';
-    if (const std::string_view word = begins_name(first) ? find_word() : ""; is_number_word(word)) {
-      n.whole = n.digits = false;
-      at_ += word.size();
-    } else {
-      if (first < '0' || first > '9') at_ = n.at, fail_to_find("a value");
-      skip_digits();
-      if (take_any(".")) n.whole = false, skip_digits();
-      if (take_any("eE")) n.whole = false, take_any("+-"), skip_digits();
-    }
-    n.text = text_.substr(n.at, at_ - n.at);
-    return n;
-  }
-  template <class T>
-  T value_of(const Number& n) const {
-    const auto check = [&](bool right) {
-      if (!right) fail(n.at, str_cat("'", shown(n.text), "' is no number of its type"));
-    };
-    T value{};
-    if constexpr (std::is_integral_v<T>) {
-      const char* last = n.text.data() + n.text.size();
-      const auto [end, code] = std::from_chars(n.text.data(), last, value);
-      check(code == std::errc() && end == last);
-    } else {
-      // std::from_chars reports the same error for numbers that are too large and for numbers that round to
-      // zero.
-      const std::string text(n.text);
-      char* end = nullptr;
-      if constexpr (std::is_same_v<T, float>) value = strtof_l(text.c_str(), &end, plain_locale());
-      else value = strtod_l(text.c_str(), &end, plain_locale());
-      check(end == text.c_str() + text.size() && !(n.digits && std::isinf(value)));
-    }
-    return value;
-  }
-  template <class T>
-  T read_number() {
-    return value_of<T>(find_number());
   }
 
   // "<key: value, …>", if present; set(key) reads the value and returns false for unknown keys.
@@ -553,8 +381,6 @@ class Parser {
     });
   }
 
-  std::string_view text_;
-  std::size_t at_ = 0;
   int depth_ = 0;
 };
 
