@@ -1,0 +1,145 @@
+// The walk through a model and its parts that check() takes.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "loader/check/findings.hpp"
+
+namespace tenon::TENON_ABI::loader {
+
+/// Checks one model, or one part of a model.
+class Checker {
+ public:
+  // The values that nodes of a graph may read at a point, and the graph around it.
+  struct Scope {
+    const Scope* outer = nullptr;
+    Names names{};
+    std::unordered_map<std::string_view, int> ranks{};  // of values that state it, where nodes are sharded
+
+    bool has_here(std::string_view name) const { return names.contains(name); }
+    bool has(std::string_view name) const { return has_here(name) || (outer != nullptr && outer->has(name)); }
+  };
+
+  Checker(const CheckOptions& options, const Versions& versions)
+      : options_(options),
+        findings_(options, versions.ir_version),
+        given_(versions.opsets),
+        opsets_(&given_) {
+    if (given_.empty()) given_[""] = findings_.registry.newest("");
+  }
+  std::vector<Diagnostic> take() { return findings_.take(); }
+  Findings& findings() { return findings_; }
+
+  void model(const onnx::ModelProto& m);
+  void main_graph(const onnx::GraphProto& g);
+  void node(const onnx::NodeProto& n, const Scope& scope);
+  void attribute(const onnx::AttributeProto& a, const Scope& scope);
+  void function(const onnx::FunctionProto& f);
+
+ private:
+  enum class Role { main, body, training };
+
+  template <class... Parts>
+  void error(std::string_view rule, const Parts&... parts) {
+    findings_.error(rule, parts...);
+  }
+
+  template <class List>
+  Opsets read_imports(const List& imports, std::string_view of) {
+    Opsets opsets;
+    for (const auto& i : imports) {
+      const std::string domain(canonical(i.domain()));
+      if ((i.version() < 1 && has_domain(domain, findings_.registry)) || i.version() < 0 ||
+          i.version() > INT32_MAX)
+        error("opset-import", of, " imports version ", i.version(), " of ", shown(display(domain)));
+      const int version = static_cast<int>(std::clamp<int64_t>(i.version(), 0, INT32_MAX));
+      const auto [it, added] = opsets.emplace(domain, version);
+      if (added) continue;
+      if (it->second == version)
+        findings_.warn("opset-import", of, " imports ", shown(display(domain)), " twice");
+      else
+        error("opset-import", of, " imports versions ", it->second, " and ", version, " of ",
+              shown(display(domain)));
+    }
+    return opsets;
+  }
+
+  // --- graphs ---
+
+  void graph(const onnx::GraphProto& g, Scope& scope, Role role);
+
+  template <class List>
+  void check_value_infos(const List& values) {
+    Names names;
+    for (const auto& v : values) {
+      if (v.has_type()) check_type(v.type(), v.name(), false, findings_);
+      if (!names.insert(v.name()).second)
+        findings_.warn("value-info", shown(v.name()), " is described twice");
+      check_keys(v.metadata_props(), v.name(), findings_);
+    }
+  }
+
+  void initializers(const onnx::GraphProto& g, Scope& scope, Role role);
+
+  template <class List, class More>
+  void nodes(const List& list, Scope& scope, More more) {
+    Place* const place = findings_.place;
+    const Place before = *place;
+    for (int k = 0; k < list.size(); ++k) {
+      const onnx::NodeProto& n = list[k];
+      place->node = &n;
+      place->index = k;
+      for (const auto& name : n.input())
+        if (!name.empty() && !scope.has(name))
+          error("order", "input ", shown(name), " is not defined by anything before the node");
+      more(n);
+      node(n, scope);
+      for (const auto& name : n.output()) {
+        if (name.empty()) continue;
+        if (scope.has(name)) error("ssa", "output ", shown(name), " is a value already");
+        scope.names.insert(name);
+      }
+    }
+    place->node = before.node;
+    place->index = before.index;
+  }
+
+  // The rank of a value, -1 if unknown.
+  static int rank_of(const std::string& name, const Scope& scope);
+  static std::unordered_map<std::string_view, int> ranks_of(const onnx::GraphProto& g);
+
+  // --- names that should be C identifiers ---
+
+  void note_names(const onnx::GraphProto& g);
+  void report_names();
+
+  // --- training ---
+
+  void training(const onnx::TrainingInfoProto& t, const onnx::GraphProto& main, const Scope& main_scope);
+
+  // --- functions ---
+
+  void collect_functions(const onnx::ModelProto& m);
+  void call(const onnx::NodeProto& n, const onnx::FunctionProto& f);
+  void check_compatibility(const onnx::NodeProto& n, const Opsets& own, const Opsets& model);
+
+  const CheckOptions& options_;
+  Findings findings_;
+  Opsets given_;          // of the model; of a part by itself, as given
+  const Opsets* opsets_;  // in force
+  Functions functions_;
+  Configurations configurations_;
+  const Configurations* known_configurations_ = nullptr;
+  const Names* parameters_ = nullptr;  // attributes of the function that is being checked
+  bool outside_functions_ = false;     // known to be
+  int depth_ = 0;
+  Symbols symbols_;
+  int64_t odd_names_ = 0;
+  std::string first_odd_name_;
+};
+
+}  // namespace tenon::TENON_ABI::loader
