@@ -30,6 +30,12 @@ inline Tensor<float> numbers(const Extents& extents, uint32_t seed = 1) {
   return t;
 }
 
+/// The elements of a tensor of floats.
+inline std::vector<float> floats(const Value& v) {
+  const auto view = v.view<float>();
+  return std::vector<float>(view.begin(), view.end());
+}
+
 /// Whether two tensors have the same type, extents and bits.
 inline bool same(const Value& a, const Value& b) {
   return a.type() == b.type() && a.tensor().extents() == b.tensor().extents() &&
