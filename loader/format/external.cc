@@ -1,13 +1,7 @@
 #include "loader/format/external.hpp"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
-#include <climits>
 #include <set>
 
 #include "loader/format/sha1.hpp"
@@ -31,25 +25,6 @@ int64_t read_number(const std::string& key, const std::string& text) {
   if (code != std::errc() || end != text.data() + text.size() || value < 0)
     throw refusal(str_cat("its ", key, " is '", text, "', no number of bytes"));
   return value;
-}
-
-// The path that the system reports for an open file.
-fs::path path_of(const Descriptor& d) {
-  std::string path(PATH_MAX, '\0');
-  const ssize_t n = ::readlink(str_cat("/proc/self/fd/", d.number()).c_str(), path.data(), path.size());
-  if (n < 0) throw Error(ErrorCode::io, "/proc/self/fd", last_error());
-  path.resize(static_cast<std::size_t>(n));
-  return path;
-}
-
-bool lies_within(const fs::path& path, const fs::path& folder) {
-  return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first == folder.end();
-}
-
-Descriptor open_folder(const fs::path& folder) {
-  Descriptor d(::open(folder.empty() ? "." : folder.c_str(), O_PATH | O_CLOEXEC | O_DIRECTORY));
-  if (!d) throw Error(ErrorCode::io, folder.string(), last_error());
-  return d;
 }
 
 }  // namespace
@@ -121,45 +96,18 @@ void set_reference(onnx::TensorProto& t, const ExternalReference& reference) {
 }
 
 Descriptor ExternalFiles::open(const std::string& location) const {
-  Descriptor d = open_folder(folder_);
-  struct stat status{};
-  if (!trusted_root_.empty()) {
-    const fs::path folder = path_of(d), root = path_of(open_folder(trusted_root_));
-    // This handle refers to the file without reading it: opening a device or a pipe might have an effect.
-    d = Descriptor(::openat(d.number(), location.c_str(), O_PATH | O_CLOEXEC));
-    if (!d) throw refusal(location, last_error());
-    const fs::path path = path_of(d);
-    if (!lies_within(path, root) && !lies_within(path, folder))
-      throw refusal(location, "it is outside the trusted root and the model's folder");
-    if (::fstat(d.number(), &status) != 0 || !S_ISREG(status.st_mode))
-      throw refusal(location, "not a regular file");
-    d = Descriptor(::open(str_cat("/proc/self/fd/", d.number()).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-    if (!d) throw refusal(location, last_error());
-    return d;
-  }
-  const fs::path path(location);
-  for (auto part = path.begin(); part != path.end(); ++part) {
-    if (part->empty() || *part == ".") continue;
-    const int kind = std::next(part) == path.end() ? O_RDONLY | O_NONBLOCK : O_PATH | O_DIRECTORY;
-    Descriptor next(::openat(d.number(), part->c_str(), kind | O_CLOEXEC | O_NOFOLLOW));
-    if (!next)
-      throw refusal(location, errno == ELOOP || errno == ENOTDIR
-                                  ? "there is a symbolic link on the way, or no folder"
-                                  : last_error());
-    d = std::move(next);
-  }
-  if (::fstat(d.number(), &status) != 0 || !S_ISREG(status.st_mode))
-    throw refusal(location, "not a regular file");
-  if (status.st_nlink > 1) throw refusal(location, "the file has several hard links");
-  return d;
+  os::Opened opened = trusted_root_.empty() ? os::open_beneath(folder_, location)
+                                            : os::open_within(trusted_root_, folder_, location);
+  if (!opened.file) throw refusal(location, opened.refusal);
+  return std::move(opened.file);
 }
 
 ExternalFiles::File& ExternalFiles::file(const std::string& location) {
   if (const auto it = by_location_.find(location); it != by_location_.end()) return *it->second;
   const Descriptor d = open(location);
-  struct stat status{};
-  if (::fstat(d.number(), &status) != 0) throw refusal(location, last_error());
-  File& f = files_[{status.st_dev, status.st_ino}];
+  const std::optional<os::Status> status = os::status_of(d);
+  if (!status) throw refusal(location, os::last_error());
+  File& f = files_[{status->device, status->index}];
   if (!f.mapped) f.mapped = MappedFile::map(d, str_cat("external data '", location, "'"));
   by_location_.emplace(location, &f);
   return f;

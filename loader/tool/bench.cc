@@ -1,10 +1,9 @@
 // `tenon bench`: times a model on inputs from files or at random.
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <fstream>
 
+#include "loader/os.hpp"
 #include "loader/tool/command.hpp"
 #include "loader/tool/profile.hpp"
 #include "loader/tool/shapes.hpp"
@@ -50,7 +49,7 @@ std::vector<double> run_times(Binding& bound, int64_t iterations, double seconds
   do bound.run();
   while (iterations == 0 && ms_since(warm) < seconds * 100);
 
-  const bool terminal = ::isatty(STDERR_FILENO) != 0;
+  const bool terminal = loader::os::is_terminal();
   std::vector<double> times;
   const auto begin = Clock::now();
   auto shown = begin;

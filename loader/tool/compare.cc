@@ -1,12 +1,10 @@
 // `tenon compare`: where two runs diverge.
 #include "loader/compare.hpp"
 
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <fstream>
 
 #include "loader/display.hpp"
+#include "loader/os.hpp"
 #include "loader/tool/command.hpp"
 #include "loader/tool/shapes.hpp"
 #include "loader/tool/values.hpp"
@@ -83,12 +81,8 @@ std::vector<ValueDifference> compare_passes(const Request& r) {
 // --- Two levels: a process has one, so each run takes a child process, which stores its values in files ---
 
 struct TemporaryFolder {
-  fs::path path;
-  TemporaryFolder() {
-    std::string name = (fs::temp_directory_path() / "tenon-compare-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) throw Error(ErrorCode::io, name, "cannot be made");
-    path = name;
-  }
+  fs::path path = loader::os::make_temporary_folder("tenon-compare-");
+  TemporaryFolder() = default;
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
   ~TemporaryFolder() {
@@ -120,27 +114,18 @@ void write_run(const Request& r, const fs::path& folder) {
 }
 
 void run_in_child(const Request& r, const std::string& level, const fs::path& folder) {
-  std::fflush(nullptr);
-  const pid_t child = ::fork();
-  if (child < 0) throw Error(ErrorCode::io, "compare", "no process can be started");
-  if (child == 0) {
-    int code = 1;
+  const bool done = loader::os::run_in_copy([&] {
     try {
-      ::setenv("TENON_ARCH", level.c_str(), 1);
+      loader::os::set_variable("TENON_ARCH", level);
       simd::check_request();
       write_run(r, folder);
-      code = 0;
+      return 0;
     } catch (const std::exception& e) {
       std::fprintf(stderr, "tenon: %s\n", visible(e.what()).c_str());
+      return 1;
     }
-    std::fflush(nullptr);
-    ::_exit(code);
-  }
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-    throw Error(ErrorCode::invalid_argument, str_cat("level ", level), "the run failed");
+  });
+  if (!done) throw Error(ErrorCode::invalid_argument, str_cat("level ", level), "the run failed");
 }
 
 struct Recorded {

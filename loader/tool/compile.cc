@@ -6,6 +6,7 @@
 
 #include "loader/display.hpp"
 #include "loader/format/file.hpp"
+#include "loader/os.hpp"
 #include "loader/tool/command.hpp"
 #include "loader/tool/shapes.hpp"
 #include "tenon/simd/arch.hpp"
@@ -17,9 +18,9 @@ namespace {
 // instructions that some of its processors have.
 void set_level(const std::string& level) {
   if (level != "native") {
-    ::setenv("TENON_ARCH", level.c_str(), 1);
-    ::setenv("TENON_VNNI", "0", 1);
-    ::setenv("TENON_AMX", "0", 1);
+    loader::os::set_variable("TENON_ARCH", level);
+    loader::os::set_variable("TENON_VNNI", "0");
+    loader::os::set_variable("TENON_AMX", "0");
   }
   simd::check_request();
 }
