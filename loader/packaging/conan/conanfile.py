@@ -39,7 +39,7 @@ class Tenon(ConanFile):
         check_min_cppstd(self, 20)
 
     def requirements(self):
-        self.requires("xsimd/[>=8.1 <9]", transitive_headers=True)
+        self.requires("xsimd/[>=8.1 <15]", transitive_headers=True)
         if self.options.loader:
             self.requires("protobuf/3.21.12")
             self.requires("re2/[>=20220601]")
