@@ -1,4 +1,5 @@
 #include "loader/compare.hpp"
+#include "tenon/base/platform/overflow.hpp"
 
 #include <bit>
 #include <limits>
@@ -28,7 +29,8 @@ int64_t rank_of(T x) {
 template <class T>
 int64_t ulps_between(T a, T b) {
   int64_t distance = 0;
-  if (__builtin_sub_overflow(rank_of(a), rank_of(b), &distance)) return std::numeric_limits<int64_t>::max();
+  if (tenon::detail::sub_overflow(rank_of(a), rank_of(b), &distance))
+    return std::numeric_limits<int64_t>::max();
   return distance < 0 ? -distance : distance;
 }
 

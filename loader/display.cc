@@ -5,6 +5,7 @@
 #include "loader/format/attribute.hpp"
 #include "loader/format/tensor.hpp"
 #include "loader/opsets.hpp"
+#include "tenon/base/platform/overflow.hpp"
 #include "tenon/kernels/text/utf8.hpp"
 #include "tenon/tensor/print.hpp"
 
@@ -127,7 +128,7 @@ std::string tensor_text(const onnx::TensorProto& tensor) {
   int64_t count = 1;
   for (int k = 0; k < tensor.dims_size(); ++k) {
     text += str_cat(k > 0 ? "," : "[", tensor.dims(k));
-    if (__builtin_mul_overflow(count, tensor.dims(k), &count)) count = -1;
+    if (tenon::detail::mul_overflow(count, tensor.dims(k), &count)) count = -1;
   }
   if (tensor.dims_size() > 0) text += "]";
   if (count < 1 || count > most_elements || tensor.data_location() == onnx::TensorProto::EXTERNAL)

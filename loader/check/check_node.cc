@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "loader/check/findings.hpp"
+#include "tenon/base/platform/overflow.hpp"
 #include "tenon/loader.hpp"
 
 namespace tenon::TENON_ABI::loader {
@@ -237,7 +238,7 @@ void check_sharding(const onnx::ShardingSpecProto& s, int64_t devices, int rank,
         findings.error(rule, of, " cuts axis ", dim.axis(), " into ", part.num_shards(), " pieces");
       if (part.has_dim_value() && part.dim_value() < 0)
         findings.error(rule, of, " cuts a part of axis ", dim.axis(), " of extent ", part.dim_value());
-      if (__builtin_mul_overflow(pieces, std::max<int64_t>(part.num_shards(), 1), &pieces)) pieces = -1;
+      if (tenon::detail::mul_overflow(pieces, std::max<int64_t>(part.num_shards(), 1), &pieces)) pieces = -1;
     }
   }
   // Piece k lies on device k of the list.

@@ -5,6 +5,7 @@
 
 #include "loader/check/findings.hpp"
 #include "loader/format/wire.hpp"
+#include "tenon/base/platform/overflow.hpp"
 #include "tenon/tensor/type.hpp"
 
 namespace tenon::TENON_ABI::loader {
@@ -39,7 +40,7 @@ std::optional<int64_t> product(const List& dims, std::string_view of, Findings& 
   }
   if (zero) return 0;
   for (int64_t d : dims)
-    if (__builtin_mul_overflow(count, d, &count))
+    if (tenon::detail::mul_overflow(count, d, &count))
       return findings.error("extents", "the extents of ", of, " overflow"), std::nullopt;
   return count;
 }
@@ -92,7 +93,7 @@ void check_size(const onnx::TensorProto& t, DType d, int64_t count, std::string_
   } else if (is_packed(d)) {
     needed = packed_bytes(count, d);
     least = needed / 4 + (needed % 4 != 0);
-  } else if (is_complex(d) && __builtin_mul_overflow(count, int64_t{2}, &least)) {
+  } else if (is_complex(d) && tenon::detail::mul_overflow(count, int64_t{2}, &least)) {
     return findings.error("extents", "the extents of ", of, " overflow");
   } else {
     needed = least;

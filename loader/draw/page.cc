@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "tenon/base/error.hpp"
+#include "tenon/base/platform/overflow.hpp"
 
 namespace tenon::TENON_ABI::loader {
 namespace {
@@ -19,10 +20,13 @@ std::string sha256_base64(std::string_view text) {
       for (uint64_t d = 2; d * d <= p; ++d) prime = prime && p % d != 0;
       if (!prime) continue;
       // The greatest r with r³ <= p·2⁹⁶; the root of primes up to 311 then has 35 bits.
-      unsigned __int128 root = 0;
+      uint64_t root = 0;
       for (int bit = 35; bit-- > 0;) {
-        const unsigned __int128 r = root | static_cast<unsigned __int128>(1) << bit;
-        if (r * r * r <= static_cast<unsigned __int128>(p) << 96) root = r;
+        const uint64_t r = root | uint64_t{1} << bit;
+        uint64_t low;
+        const uint64_t square = tenon::detail::multiply_wide(r, r, &low);
+        const uint64_t cube = square * r + tenon::detail::multiply_wide(low, r, &low);
+        if (cube < p << 32 || (cube == p << 32 && low == 0)) root = r;
       }
       k[static_cast<std::size_t>(found++)] = static_cast<uint32_t>(root);
     }

@@ -2,6 +2,7 @@
 // 8 bits, with three channels R, G, B or one of gray, and throws Error if the bytes are not a complete image.
 #pragma once
 
+#include "tenon/base/platform/overflow.hpp"
 #include "tenon/op/image/image_decoder.hpp"
 
 namespace tenon::TENON_ABI::image {
@@ -21,8 +22,8 @@ inline constexpr int64_t memory_limit = int64_t{1} << 30;
 inline void check_extents(std::string_view format, int64_t width, int64_t height, int64_t bytes_a_pixel) {
   if (width <= 0 || height <= 0) fail(format, width, " x ", height, " pixels");
   int64_t bytes;
-  if (__builtin_mul_overflow(width, height, &bytes) || __builtin_mul_overflow(bytes, bytes_a_pixel, &bytes) ||
-      bytes > memory_limit)
+  if (tenon::detail::mul_overflow(width, height, &bytes) ||
+      __builtin_mul_overflow(bytes, bytes_a_pixel, &bytes) || bytes > memory_limit)
     op::raise(ErrorCode::out_of_memory, op::ImageDecoder::spec.name, format, ": ", width, " x ", height,
               " pixels take more than ", memory_limit, " bytes to decode");
 }

@@ -6,6 +6,7 @@
 
 #include "loader/text/text_words.hpp"
 #include "tenon/base/error.hpp"
+#include "tenon/base/platform/overflow.hpp"
 
 namespace tenon::TENON_ABI::loader {
 namespace {
@@ -292,7 +293,7 @@ class Printer {
   void print_raw_as(const onnx::TensorProto& t, int numbers) {
     const std::string& bytes = t.raw_data();
     int64_t size = elements_of(t);
-    if (__builtin_mul_overflow(size, int64_t{sizeof(T)} * numbers, &size)) size = -1;
+    if (tenon::detail::mul_overflow(size, int64_t{sizeof(T)} * numbers, &size)) size = -1;
     check_raw(t, size);
     out_ += " {";
     for (std::size_t at = 0; at < bytes.size(); at += sizeof(T)) {

@@ -4,11 +4,6 @@
 
 namespace tenon::TENON_ABI::loader {
 
-locale_t plain_locale() {
-  static const locale_t plain = newlocale(LC_ALL_MASK, "C", nullptr);
-  return plain;
-}
-
 void TextReader::fail(std::size_t at, const std::string& message) const {
   const std::string_view before = text_.substr(0, at);
   const std::size_t line = static_cast<std::size_t>(std::count(before.begin(), before.end(), '\n')) + 1;

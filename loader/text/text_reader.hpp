@@ -1,20 +1,16 @@
 // The lexical elements of ONNX's textual syntax: words, strings, numbers, lists.
 #pragma once
 
-#include <locale.h>
-
 #include <charconv>
 #include <cmath>
 #include <string>
 #include <string_view>
 
 #include "loader/text/text_words.hpp"
+#include "tenon/base/convert.hpp"
 #include "tenon/base/error.hpp"
 
 namespace tenon::TENON_ABI::loader {
-
-/// Decimal points in numbers, whatever the program's own locale.
-locale_t plain_locale();
 
 /// Reads a text from its beginning. Error{invalid_model} with the line and the column.
 class TextReader {
@@ -99,13 +95,12 @@ class TextReader {
       const auto [end, code] = std::from_chars(n.text.data(), last, value);
       check(code == std::errc() && end == last);
     } else {
-      // std::from_chars reports the same error for numbers that are too large and for numbers that round to
-      // zero.
-      const std::string text(n.text);
-      char* end = nullptr;
-      if constexpr (std::is_same_v<T, float>) value = strtof_l(text.c_str(), &end, plain_locale());
-      else value = strtod_l(text.c_str(), &end, plain_locale());
-      check(end == text.c_str() + text.size() && !(n.digits && std::isinf(value)));
+      try {
+        value = tenon::detail::parse_real<T>(n.text, dtype_of<T>);
+      } catch (const Error&) {
+        check(false);
+      }
+      check(!(n.digits && std::isinf(value)));
     }
     return value;
   }

@@ -5,6 +5,7 @@
 
 #include "loader/onnx.pb.h"
 #include "tenon/base/dtype.hpp"
+#include "tenon/base/platform/overflow.hpp"
 
 namespace tenon::TENON_ABI::loader {
 
@@ -48,7 +49,7 @@ inline int64_t elements_of(const onnx::TensorProto& t) {
   for (int64_t d : t.dims()) {
     if (d < 0) return -1;
     if (d == 0) none = true;
-    else if (__builtin_mul_overflow(elements, d, &elements)) elements = -1;
+    else if (tenon::detail::mul_overflow(elements, d, &elements)) elements = -1;
   }
   return none ? 0 : elements;
 }

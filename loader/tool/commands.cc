@@ -8,6 +8,7 @@
 #include "loader/display.hpp"
 #include "loader/tool/command.hpp"
 #include "loader/tool/embedded_headers.hpp"
+#include "tenon/base/platform/decimal.hpp"
 #include "tenon/simd/arch.hpp"
 
 namespace tenon::TENON_ABI::tool {
@@ -146,8 +147,10 @@ std::string usage_of(std::string_view command) {
 void print_version() {
 #if defined(__clang__)
   constexpr const char* compiler = "clang++ " __clang_version__;
-#else
+#elif defined(__GNUC__)
   constexpr const char* compiler = "g++ " __VERSION__;
+#else
+  constexpr const char* compiler = "Visual C++";
 #endif
   std::printf("tenon %s\ncompiler: %s\nlevels: %s (%s in force)\n", library_version, compiler,
               names(simd::present_levels()).c_str(),
@@ -167,7 +170,11 @@ template <class T>
 T read_number(std::string_view text, std::string_view option, int64_t least, int64_t most) {
   T n{};
   const char* const stop = text.data() + text.size();
-  const auto [end, code] = std::from_chars(text.data(), stop, n);
+  const auto read = [&] {
+    if constexpr (std::is_integral_v<T>) return std::from_chars(text.data(), stop, n);
+    else return tenon::detail::read_decimal_number(text.data(), stop, n);
+  };
+  const auto [end, code] = read();
   if (code != std::errc() || end != stop || !(n >= static_cast<T>(least) && n <= static_cast<T>(most)))
     throw UsageError{str_cat("option ", option, " takes a number from ", least, " to ", most)};
   return n;

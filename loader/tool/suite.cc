@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "tenon/base/error.hpp"
+#include "tenon/base/platform/decimal.hpp"
 
 namespace tenon::TENON_ABI::tool {
 
@@ -76,7 +77,7 @@ class JsonReader {
   void read_number(Json& value) {
     value.kind_ = Json::Kind::number;
     const char *first = rest_.data(), *last = first + rest_.size();
-    const auto [end, code] = std::from_chars(first, last, value.number_);
+    const auto [end, code] = tenon::detail::read_decimal_number(first, last, value.number_);
     if (code != std::errc()) refuse();
     if (std::from_chars(first, last, value.integer_).ptr != end) value.integer_ = 0;
     rest_.remove_prefix(static_cast<std::size_t>(end - first));

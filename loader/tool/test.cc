@@ -6,6 +6,7 @@
 
 #include "loader/tool/command.hpp"
 #include "loader/tool/values.hpp"
+#include "tenon/base/platform/decimal.hpp"
 #include "tenon/tensor/difference.hpp"
 
 namespace tenon::TENON_ABI::tool {
@@ -22,7 +23,8 @@ Tolerance read_tolerance(std::string_view json, Tolerance otherwise) {
     if (at == std::string_view::npos) return;
     at = json.find_first_not_of(" \t\r\n:", at + key.size());
     const char* const end = json.data() + json.size();
-    if (at == std::string_view::npos || std::from_chars(json.data() + at, end, number).ec != std::errc())
+    if (at == std::string_view::npos ||
+        tenon::detail::read_decimal_number(json.data() + at, end, number).ec != std::errc())
       throw Error(ErrorCode::invalid_argument, "data.json", str_cat(key, " is no number"));
   };
   read("\"rtol\"", otherwise.rtol);

@@ -8,10 +8,6 @@
 
 #include "tenon/base/version.hpp"
 
-#if defined(_M_X64) && !defined(__clang__)
-#include <intrin.h>
-#endif
-
 namespace tenon::TENON_ABI::detail {
 
 /// *result = a + b, and false, if the sum fits Int; else true.
@@ -61,16 +57,12 @@ constexpr bool mul_overflow(Int a, std::type_identity_t<Int> b, Int* result) {
 }
 
 /// The upper 64 bits of a * b; *low receives the lower ones.
-inline uint64_t multiply_wide(uint64_t a, uint64_t b, uint64_t* low) {
+constexpr uint64_t multiply_wide(uint64_t a, uint64_t b, uint64_t* low) {
 #if defined(__SIZEOF_INT128__)
   __extension__ using Wide = unsigned __int128;
   const Wide product = Wide{a} * b;
   *low = static_cast<uint64_t>(product);
   return static_cast<uint64_t>(product >> 64);
-#elif defined(_M_X64) && !defined(__clang__)
-  uint64_t high;
-  *low = _umul128(a, b, &high);
-  return high;
 #else
   constexpr uint64_t half = 0xffffffff;
   const uint64_t lower = (a & half) * (b & half), middle = (a >> 32) * (b & half) + (lower >> 32);
