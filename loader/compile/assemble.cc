@@ -7,6 +7,22 @@
 
 namespace tenon::TENON_ABI {
 
+namespace {
+
+// Each processor family has a level of the same name at the bottom, with registers of its own, for which
+// constants are packed.
+std::string layout_check() {
+  return simd::dispatch([]<class Arch>(Arch) {
+    return str_cat("static_assert(tenon::simd::Native::registers == ", Arch::registers,
+                   " && tenon::simd::Native::register_bytes == ", Arch::register_bytes,
+                   ",\n              \"its constants are packed for ", Arch::registers, " registers of ",
+                   Arch::register_bytes,
+                   " bytes: compile the model on a machine of this processor family\");\n");
+  });
+}
+
+}  // namespace
+
 std::string assemble(std::span<const HeaderText> files, std::span<const ModelPart> parts,
                      const std::string& space) {
   std::set<std::string> headers;
@@ -66,7 +82,7 @@ std::string assemble(std::span<const HeaderText> files, std::span<const ModelPar
   text += "\n#include <bit>\n#include <cstddef>\n#include <cstdint>\n#include <cstring>\n";
   text += str_cat("\nnamespace ", enclosing,
                   " {\n\nstatic_assert(tenon::simd::detail::native == ", "tenon::simd::Level::", name,
-                  ", \"compiled for the level ", name, "\");\n\n",
+                  ", \"compiled for the level ", name, "\");\n", layout_check(), "\n",
                   "using tenon::Shape;\nusing tenon::TensorView;\n\n");
   for (const ModelPart& p : parts) {
     const bool within = p.name != space;
