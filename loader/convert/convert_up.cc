@@ -20,10 +20,10 @@ Rest broadcast_as_numpy(Step& s) {
   if (s.integer("broadcast", 0) != 0 && s.attribute("axis") != nullptr) {
     const int a = s.rank(0), b = s.rank(1);
     if (a < 0 || b < 0) s.refuse("it broadcasts at an axis of a tensor whose rank is not known");
-    const int64_t axis = s.integer("axis", 0), at = axis < 0 ? axis + a : axis, behind = a - at - b;
-    if (at < 0 || behind < 0) s.refuse("the second tensor does not fit at axis ", axis);
-    if (behind > 0 && b > 0)
-      s.set_input(1, s.add("Unsqueeze", {s.node.input(1)}, {{"axes", counted(b, b + behind)}}));
+    const int64_t axis = s.integer("axis", 0), at = axis < 0 ? axis + a : axis, trailing = a - at - b;
+    if (at < 0 || trailing < 0) s.refuse("the second tensor does not fit at axis ", axis);
+    if (trailing > 0 && b > 0)
+      s.set_input(1, s.add("Unsqueeze", {s.node.input(1)}, {{"axes", counted(b, b + trailing)}}));
   }
   s.erase("axis");
   s.erase("broadcast");

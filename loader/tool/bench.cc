@@ -113,8 +113,8 @@ int bench(Arguments arguments) {
   const std::size_t n = times.size();
   const double median = n % 2 ? times[n / 2] : (times[n / 2 - 1] + times[n / 2]) / 2;
   const double p90 = times[std::min(n - 1, n * 9 / 10)];
-  const auto digits = [](double x, int behind_point) {
-    return tenon::detail::format_digits(x, std::chars_format::fixed, behind_point);
+  const auto digits = [](double x, int decimals) {
+    return tenon::detail::format_digits(x, std::chars_format::fixed, decimals);
   };
   std::printf("%s: %zu runs, median %s ms, min %s ms\n", file.c_str(), n, digits(median, 3).c_str(),
               digits(times[0], 3).c_str());

@@ -32,7 +32,7 @@ onnx::ModelProto model_of(const fs::path& file) {
   REQUIRE(m.ParseFromString(bytes_of(file)));
   return m;
 }
-DataSource beside(const fs::path& folder) { return {.external = std::make_shared<ExternalFiles>(folder)}; }
+DataSource in_folder(const fs::path& folder) { return {.external = std::make_shared<ExternalFiles>(folder)}; }
 int files_in(const fs::path& folder) {
   return static_cast<int>(std::distance(fs::directory_iterator(folder), fs::directory_iterator{}));
 }
@@ -123,7 +123,7 @@ TEST_CASE("models of ONNX's test data are the same after saving") {
     // There and back.
     save_model(stripped, folder / "e.onnx", {.external_threshold = 1, .external_attributes = true}, source);
     save_model(model_of(folder / "e.onnx"), folder / "m.onnx", {.external_threshold = INT64_MAX},
-               beside(folder.path()));
+               in_folder(folder.path()));
     CHECK(external_of(model_of(folder / "m.onnx")) == "");
     for (const auto& d : loader::check(model_of(folder / "e.onnx"), {.folder = folder.path()}))
       CHECK_MESSAGE(d.severity != Severity::error, to_string(d));
@@ -202,7 +202,7 @@ TEST_CASE("references are kept, or their data goes along") {
 
   // In the same folder, by whatever name it goes.
   fs::create_directory_symlink(from.path(), to / "link");
-  save_model(m, from / "again.onnx", {}, beside(to / "link"));
+  save_model(m, from / "again.onnx", {}, in_folder(to / "link"));
   CHECK(bytes_of(from / "again.onnx") == m.SerializeAsString());
   CHECK(files_in(from.path()) == 3);
   // A model whose folder is not known.
@@ -221,7 +221,7 @@ TEST_CASE("references are kept, or their data goes along") {
               {{.external_threshold = INT64_MAX}, ""}};
   for (const Row& row : rows)
     for (const fs::path& file : {to / "m.onnx", from / "n.onnx"}) {
-      save_model(m, file, row.options, beside(from.path()));
+      save_model(m, file, row.options, in_folder(from.path()));
       CHECK(external_of(model_of(file)) == row.external);
       CHECK(results(file) == expected);
     }
@@ -235,15 +235,16 @@ TEST_CASE("references are kept, or their data goes along") {
   second.mutable_external_data(0)->set_value("./w.bin");
   const Folder apart;
   std::string location;
-  save_model(tied, apart / "tied.onnx", {}, beside(from.path()));
+  save_model(tied, apart / "tied.onnx", {}, in_folder(from.path()));
   CHECK(external_of(model_of(apart / "tied.onnx"), &location) == "typed large second");
   CHECK(fs::file_size(apart / location) == 4096 + 80'000);
 
   // What is refused is refused before anything is there.
   fs::resize_file(from / "w.bin", 1000);
-  CHECK(holds(refusal([&] { save_model(m, apart / "m.onnx", {}, beside(from.path())); }), "tensor 'large'"));
+  CHECK(
+      holds(refusal([&] { save_model(m, apart / "m.onnx", {}, in_folder(from.path())); }), "tensor 'large'"));
   fs::remove(from / "w.bin");
-  CHECK(holds(refusal([&] { save_model(m, apart / "m.onnx", {}, beside(from.path())); }), "w.bin"));
+  CHECK(holds(refusal([&] { save_model(m, apart / "m.onnx", {}, in_folder(from.path())); }), "w.bin"));
   CHECK(files_in(apart.path()) == 2);
 }
 
@@ -257,7 +258,7 @@ TEST_CASE("a model that is replaced is the old one or the new one") {
   const Session open = load(file);
 
   // Saved over itself, with its own data read meanwhile.
-  save_model(model_of(file), file, {.external_threshold = 1}, beside(folder.path()));
+  save_model(model_of(file), file, {.external_threshold = 1}, in_folder(folder.path()));
   CHECK(results(file) == before);
   CHECK((fs::status(file).permissions() & fs::perms::all) == fs::perms(0640));
 
@@ -330,11 +331,11 @@ TEST_CASE("what cannot be written leaves what is there") {
   most = old, most.rlim_cur = 50'000;
   REQUIRE(::setrlimit(RLIMIT_FSIZE, &most) == 0);
   const std::string inside = refusal([&] { save_model(m, file); });
-  const std::string beside_it = refusal([&] { save_model(m, file, {.external_threshold = 1}); });
+  const std::string outside = refusal([&] { save_model(m, file, {.external_threshold = 1}); });
   const std::string value = refusal([&] { write_npy(folder / "w.bin", Tensor<float>(Extents{20000})); });
   REQUIRE(::setrlimit(RLIMIT_FSIZE, &old) == 0);
   CHECK(holds(inside, "too large"));
-  CHECK(holds(beside_it, "too large"));
+  CHECK(holds(outside, "too large"));
   CHECK(holds(value, "too large"));
   CHECK(bytes_of(file) == "old");
   CHECK(bytes_of(folder / "w.bin") == "old data");
@@ -408,7 +409,7 @@ TEST_CASE("text, by the name of the file") {
   std::string location;
   CHECK(external_of(m, &location) == "typed large");
   CHECK(fs::exists(folder / location));
-  save_model(m, to / "m.onnx", {}, beside(folder.path()));
+  save_model(m, to / "m.onnx", {}, in_folder(folder.path()));
   save_model(example(), folder / "n.onnx");
   CHECK(results(to / "m.onnx") == results(folder / "n.onnx"));
 }
@@ -426,8 +427,9 @@ TEST_CASE("2 GB and more") {
   t.set_data_type(onnx::TensorProto::UINT8);
   t.add_dims(size);
   loader::set_reference(t, {.location = "w.bin", .offset = 0, .size = size, .checksum = {}});
-  const std::string text = refusal(
-      [&] { save_model(m, folder / "m.onnx", {.external_threshold = INT64_MAX}, beside(folder / "from")); });
+  const std::string text = refusal([&] {
+    save_model(m, folder / "m.onnx", {.external_threshold = INT64_MAX}, in_folder(folder / "from"));
+  });
   CHECK(holds(text, "external_threshold"));
   CHECK(files_in(folder.path()) == 1);
 }

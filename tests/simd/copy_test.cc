@@ -17,9 +17,9 @@ void check_copy(Copy copy) {
   std::vector<std::size_t> sizes{1023, 1024, 1025, 4095, 8192, 16384};
   for (std::size_t bytes = 0; bytes <= 300; ++bytes) sizes.push_back(bytes);
   for (const std::size_t bytes : sizes)
-    for (int behind : {0, 1, 15, 16, 63, 64, 4095}) {
+    for (int distance : {0, 1, 15, 16, 63, 64, 4095}) {
       std::fill(to.begin(), to.end(), static_cast<unsigned char>(1));
-      unsigned char* const target = to.data() + start + behind;
+      unsigned char* const target = to.data() + start + distance;
       copy(target, from.data(), bytes);
       CHECK(std::equal(target, target + bytes, from.begin()));
       CHECK(target[-1] == 1);

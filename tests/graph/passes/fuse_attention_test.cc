@@ -8,11 +8,11 @@ namespace {
 using test::floats;
 using test::node;
 
-enum class Scale { none, of_q, of_k, of_both, behind, quotient };
+enum class Scale { none, of_q, of_k, of_both, of_scores, quotient };
 
 struct Case {
   const char* name;
-  Scale scale = Scale::behind;
+  Scale scale = Scale::of_scores;
   Opt<Extents> mask{};
   bool mask_first = false;
   bool steps_first = false;  ///< Q, K and V are (batch, steps, heads, size), and K is transposed once
@@ -86,7 +86,7 @@ Graph build(const Case& c) {
   if (c.scale == Scale::of_k) k = scaled(k, 0.3);
   if (c.scale == Scale::of_both) q = scaled(q, 0.6), k = scaled(k, 0.5);
   ValueId scores = node(g, op::MatMul{}, {q, k});
-  if (c.scale == Scale::behind) scores = scaled(scores, 0.3);
+  if (c.scale == Scale::of_scores) scores = scaled(scores, 0.3);
   if (c.scale == Scale::quotient) scores = node(g, op::Div{}, {scores, number(3)});
   if (c.scores_are_output) g.add_output("scores", scores);
   if (c.mask) {

@@ -151,12 +151,12 @@ TEST_CASE("sums and products with constants of channels") {
 
 TEST_CASE("what is not fused") {
   const Value x = floats<float>({1, 4, 5, 5}, 2);
-  const auto graph = [](auto behind) {
-    return [behind] {
+  const auto graph = [](auto rest) {
+    return [rest] {
       Graph g;
       const ValueId in = g.add_input("x", DType::float32, Dims{1, 4, 5, 5});
       const ValueId y = node(g, op::Conv{}, {in, g.add_constant({}, floats<float>({4, 4, 1, 1}, 1))});
-      g.add_output("y", behind(g, y));
+      g.add_output("y", rest(g, y));
       return g;
     };
   };

@@ -393,10 +393,10 @@ TEST_CASE("channels_last: bytes stay so between convolutions") {
               node(n.g, op::MaxPool{.kernel_shape = {3, 3}, .pads = {1, 1, 1, 1}, .strides = {2, 2}}, {y}),
               0.04f, 0),
           0.04f, 0);
-      const ValueId beside = conv(y, {64, 32, 1, 1}, 1, 0.05f, 128, false);
+      const ValueId shortcut = conv(y, {64, 32, 1, 1}, 1, 0.05f, 128, false);
       ValueId z = conv(y, {16, 32, 1, 1}, 1, 0.03f, 0, true);
       z = conv(z, {16, 16, 3, 3}, 1, 0.03f, 0, true);
-      y = add(conv(z, {64, 16, 1, 1}, 1, 0.05f, 128, false), beside);
+      y = add(conv(z, {64, 16, 1, 1}, 1, 0.05f, 128, false), shortcut);
       const ValueId inner = conv(y, {64, 64, 3, 3}, 1, 0.05f, 120, false);
       y = add(y, inner);  // neither is free to take the sum
       y = add(conv(inner, {64, 64, 1, 1}, 1, 0.05f, 120, false), y);

@@ -102,7 +102,7 @@ TEST_CASE("products with packed matrices give the results of the nodes that they
 }
 
 /// A (2, 3, 5) by a constant (5, 9), and what stands behind it.
-struct Behind {
+struct Epilogue {
   const char* name;
   Opt<Extents> bias{}, residual{};
   bool bias_first = true, bias_is_constant = true, relu = false, product_is_output = false;
@@ -110,7 +110,7 @@ struct Behind {
   std::size_t left = 1;
 };
 
-const Behind behind[] = {
+const Epilogue epilogues[] = {
     {.name = "a bias", .bias = Extents{9}},
     {.name = "a bias of rank 3, relu", .bias = Extents{1, 1, 9}, .relu = true},
     {.name = "a residual", .residual = Extents{2, 3, 9}},
@@ -133,8 +133,8 @@ const Behind behind[] = {
 };
 
 template <class T>
-void check_behind(double tolerance) {
-  for (const Behind& c : behind) {
+void check_epilogues(double tolerance) {
+  for (const Epilogue& c : epilogues) {
     CAPTURE(c.name);
     const Value a = floats<T>({2, 3, 5}, 2), bias = floats<T>(c.bias.value_or(Extents{}), 3),
                 residual = floats<T>(c.residual.value_or(Extents{}), 4);
@@ -164,10 +164,10 @@ void check_behind(double tolerance) {
 }
 
 TEST_CASE("sums behind a product") {
-  check_behind<float>(1e-6);
-  check_behind<double>(1e-14);
-  check_behind<float16>(2e-3);
-  check_behind<bfloat16>(2e-2);
+  check_epilogues<float>(1e-6);
+  check_epilogues<double>(1e-14);
+  check_epilogues<float16>(2e-3);
+  check_epilogues<bfloat16>(2e-2);
 }
 
 TEST_CASE("rows that only a run knows") {

@@ -202,10 +202,10 @@ TEST_CASE("TopK: NaN among the k, and as the last of them, against a full sort")
   for (int64_t n : {40, 300, 1000})
     for (int64_t numbers : {int64_t{0}, int64_t{2}, int64_t{18}, n - 18, n - 2}) {
       // The numbers stand behind the NaNs, or before them.
-      for (const bool behind : {false, true}) {
+      for (const bool numbers_last : {false, true}) {
         Tensor<float> x(Extents{n});
         for (int64_t i = 0; i < n; ++i)
-          x[i] = behind == (i < n - numbers) ? std::nanf("") : static_cast<float>(i * 7919 % 31);
+          x[i] = numbers_last == (i < n - numbers) ? std::nanf("") : static_cast<float>(i * 7919 % 31);
         for (int64_t k : {1, 3, 16, 17, 40})
           for (int64_t largest : {0, 1}) {
             std::vector<int64_t> order(static_cast<std::size_t>(n));
@@ -219,7 +219,7 @@ TEST_CASE("TopK: NaN among the k, and as the last of them, against a full sort")
             for (int64_t j = 0; j < k; ++j) values[j] = x[order[static_cast<std::size_t>(j)]];
             CAPTURE(n);
             CAPTURE(numbers);
-            CAPTURE(behind);
+            CAPTURE(numbers_last);
             check(op::TopK{.largest = largest}, {x, t<int64_t>({1}, {k})},
                   {values, Tensor<int64_t>(Extents{k}, order.begin(), order.begin() + k)}, 0, 0);
           }

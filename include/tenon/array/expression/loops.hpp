@@ -294,13 +294,13 @@ void run(const E& e, typename E::value_type* to) {
 #ifndef TENON_COMPILED
   if constexpr (Part<E>::in_lanes) {
     const void* base[leaves];
-    bool beside = true;  // whether the elements of all tensors are aligned with the result's
+    bool aligned = true;  // whether the elements of all tensors are aligned with the result's
     each_tensor(e, [&, next = &base[0]](const auto& v) mutable {
-      beside &= v.size() == e.size();
+      aligned &= v.size() == e.size();
       *next++ = v.data();
     });
-    if (beside && e.size() <= Part<E>::grain) return run_lanes<Arch>(e, base, to, e.size());
-    if (beside)
+    if (aligned && e.size() <= Part<E>::grain) return run_lanes<Arch>(e, base, to, e.size());
+    if (aligned)
       return parallel_for(e.size(), Part<E>::grain, [&](int64_t begin, int64_t end) {
         const void* from[leaves];
         for (int k = 0; k < leaves; ++k)

@@ -257,13 +257,13 @@ struct QuantizedGlobalAverage {
     const auto* from = static_cast<const uint8_t*>(in.data());
     auto* to = static_cast<uint8_t*>(out.data());
     // Adjacent channels, which are summed together.
-    const int64_t beside = last ? std::min<int64_t>(channels, 256) : 1, step = last ? channels : 1;
-    const int64_t blocks = (channels + beside - 1) / beside;
-    parallel_for(out.extent(0) * blocks, std::max<int64_t>(task_work::cheap / (beside * (cells + 1)), 1),
+    const int64_t together = last ? std::min<int64_t>(channels, 256) : 1, step = last ? channels : 1;
+    const int64_t blocks = (channels + together - 1) / together;
+    parallel_for(out.extent(0) * blocks, std::max<int64_t>(task_work::cheap / (together * (cells + 1)), 1),
                  [&](int64_t begin, int64_t end) {
                    for (int64_t b = begin; b < end; ++b) {
-                     const int64_t image = b / blocks, c = b % blocks * beside;
-                     const int64_t count = std::min(beside, channels - c);
+                     const int64_t image = b / blocks, c = b % blocks * together;
+                     const int64_t count = std::min(together, channels - c);
                      const uint8_t* first = from + image * channels * cells + (last ? c : c * cells);
                      int64_t sums[256];
                      std::fill_n(sums, count, -cells * (x.zero + flip));

@@ -15,9 +15,9 @@ void before_broadcasting_step(Step& s) {
   if (old.axis && old.broadcast) {
     Writer& w = s.w;
     const auto rank = [](Term t) { return size(shape(t)); };
-    const Term from_behind = *old.axis < 0 ? w.integer(-*old.axis) : rank(s.x(0)) - w.integer(*old.axis);
-    const Term behind = unsqueeze(from_behind - rank(b), {0});
-    b = reshape(b, concat_terms({shape(b), expand(w.integers({1}), behind)}));
+    const Term from_end = *old.axis < 0 ? w.integer(-*old.axis) : rank(s.x(0)) - w.integer(*old.axis);
+    const Term trailing = unsqueeze(from_end - rank(b), {0});
+    b = reshape(b, concat_terms({shape(b), expand(w.integers({1}), trailing)}));
   }
   s.through({s.w.add(Op{}, {s.x(0), b})});
 }
@@ -25,9 +25,9 @@ void before_broadcasting_step(Step& s) {
 /// A vector of slopes lies along axis 1 if the number of elements matches, else along the last axis.
 inline void p_relu_1_step(Step& s) {
   Term slope = s.x(1);
-  const int behind = s.rank(s.x(0)) - 1;
-  if (s.rank(slope) == 1 && behind > 1) {
-    std::vector<int64_t> channels(static_cast<std::size_t>(behind), 1), last = channels;
+  const int trailing = s.rank(s.x(0)) - 1;
+  if (s.rank(slope) == 1 && trailing > 1) {
+    std::vector<int64_t> channels(static_cast<std::size_t>(trailing), 1), last = channels;
     channels.front() = last.back() = -1;
     const Term of_channels = equal(shape(slope), shape(s.x(0), 1, 2));
     slope = reshape(slope, where(of_channels, s.w.integers(channels), s.w.integers(last)));

@@ -68,17 +68,17 @@ inline std::string stated(const op::einsum_detail::Term& term) {
   };
   add(term.before);
   if (term.ellipsis) text += "...";
-  add(term.behind);
+  add(term.after);
   return text;
 }
 /// 0, 1, 2, ... along an axis of x, counted from the end; broadcasts to x.
 inline Term places(Term x, int64_t axis) {
   Writer& w = *x.writer;
   const Term extent = shape(x, axis, axis == -1 ? Opt<int64_t>{} : Opt<int64_t>(axis + 1));
-  std::vector<int64_t> behind;
-  for (int64_t k = axis + 1; k < 0; ++k) behind.push_back(k - axis);
+  std::vector<int64_t> trailing;
+  for (int64_t k = axis + 1; k < 0; ++k) trailing.push_back(k - axis);
   const Term range = w.add(op::Range{}, {w.integer(0), reshape(extent, w.integers({})), w.integer(1)});
-  return behind.empty() ? range : w.add(op::Unsqueeze{}, {range, w.integers(behind)});
+  return trailing.empty() ? range : w.add(op::Unsqueeze{}, {range, w.integers(trailing)});
 }
 /// The derivative with respect to an operand is the product of the others and g, with the operand's labels as
 /// the result's. It is broadcast along labels that only the operand has, and lies on the diagonal of labels
@@ -133,11 +133,11 @@ inline void einsum_step(Step& s) {
     if (!lone.empty()) d = s.w.add(op::Unsqueeze{}, {d, s.w.integers(lone)});
     // An extent 1 of another operand broadcasts to x's, and one of x to the label's.
     if (!s.w.dims(d).same(s.w.dims(x))) d = sum_to(expand(d, shape(x)), x);
-    const auto from_behind = [&](int64_t a) {
+    const auto from_end = [&](int64_t a) {
       return a < 0 ? a : a - (dots == npos ? static_cast<int64_t>(own.size()) : s.rank(x));
     };
     for (const auto& [first, again] : diagonals)
-      d = where(equal(places(x, from_behind(first)), places(x, from_behind(again))), d, 0.0);
+      d = where(equal(places(x, from_end(first)), places(x, from_end(again))), d, 0.0);
     s.give(k, d);
   }
 }

@@ -138,7 +138,7 @@ inline void average_pool_step(Step& s) {
   const Windows windows(w, a, kernel, spatial);
   const Term covered = windows.covered(shape(s.y(), 2));
   const Padding pad = padding(w, a, a.same(), covered - in, spatial);
-  const Term behind = covered - in - pad.begin;
+  const Term after = covered - in - pad.begin;
   const op::Conv conv{.dilations = pool.dilations, .strides = pool.strides};
   const Term ones = expand(w.number(1, x), concat_terms({one, one, kernel}));
   const auto sums = [&](Term v) { return w.add(conv, {v, ones}); };
@@ -146,10 +146,10 @@ inline void average_pool_step(Step& s) {
   const Term counted = pool.count_include_pad
                            ? padded(padded(cells, pad.begin, pad.end, spatial, 1),
                                     w.integers(std::vector<int64_t>(static_cast<std::size_t>(spatial), 0)),
-                                    behind - pad.end, spatial)
-                           : padded(cells, pad.begin, behind, spatial);
+                                    after - pad.end, spatial)
+                           : padded(cells, pad.begin, after, spatial);
   const Term channels = reshape(x, concat_terms({shape(x, 0, 1) * shape(x, 1, 2), one, in}));
-  s.through({reshape(sums(padded(channels, pad.begin, behind, spatial)) / sums(counted), shape(s.y()))});
+  s.through({reshape(sums(padded(channels, pad.begin, after, spatial)) / sums(counted), shape(s.y()))});
 }
 inline void max_pool_step(Step& s) {
   op::MaxPool pool = s.op<op::MaxPool>();

@@ -125,12 +125,12 @@ inline int find_formula(const Program& program, ValueId x, ValueId t, const Poly
 /// Replaces the formula `behind`, of x and of the result of node n, with `op`. Returns whether the operand of
 /// n is the formula `within`.
 template <class Op>
-bool fuse_formula(Program& program, int n, ValueId x, const Polynomial& within, const Polynomial& behind,
+bool fuse_formula(Program& program, int n, ValueId x, const Polynomial& within, const Polynomial& after,
                   const Op& op) {
   if (x < 0 || !is_fused_type(program, x)) return false;
   const auto operand = Expansion(program, x, -1).of(program.node(n).inputs[0]);
   if (!operand || !is_near(*operand, within, program.info(x).type.element)) return false;
-  const int last = find_formula(program, x, program.node(n).outputs[0], behind);
+  const int last = find_formula(program, x, program.node(n).outputs[0], after);
   if (last < 0) {
     program.skipped(n, "its result does not go to the rest of ", Op::spec.name, " alone");
   } else {
@@ -141,7 +141,7 @@ bool fuse_formula(Program& program, int n, ValueId x, const Polynomial& within, 
 }
 
 /// The other operand if v's maker has a number as one of two operands, or -1.
-inline ValueId beside_number(const Program& program, ValueId v) {
+inline ValueId other_operand(const Program& program, ValueId v) {
   const int m = program.maker(v);
   if (m < 0 || program.node(m).inputs.size() != 2) return -1;
   const std::vector<ValueId>& in = program.node(m).inputs;
@@ -158,7 +158,7 @@ inline void apply_fuse_gelu(Program& program) {
   const auto operand = [&](int n) { return program.node(n).inputs[0]; };
 
   program.for_each<op::Erf>([&](int n, const op::Erf&) {
-    if (!detail::fuse_formula(program, n, detail::beside_number(program, operand(n)), {{{{}, {sqrt_half}}}},
+    if (!detail::fuse_formula(program, n, detail::other_operand(program, operand(n)), {{{{}, {sqrt_half}}}},
                               half_x_and_tx, op::Gelu{}))
       program.skipped(n, "its operand is no float divided by the square root of 2");
   });
@@ -170,7 +170,7 @@ inline void apply_fuse_gelu(Program& program) {
   program.for_each<op::Sigmoid>([&](int n, const op::Sigmoid&) {
     // x sigmoid(alpha x), where the product alpha x may also be the x of alpha 1.
     const ValueId scaled = operand(n), t = program.node(n).outputs[0];
-    const ValueId unscaled = detail::beside_number(program, scaled);
+    const ValueId unscaled = detail::other_operand(program, scaled);
     if (unscaled >= 0 && detail::find_formula(program, scaled, t, tx) < 0)
       if (const auto p = detail::Expansion(program, unscaled, -1).of(scaled); p && p->c[0][0] == 0) {
         const auto alpha = static_cast<float>(p->c[1][0]);
@@ -185,7 +185,7 @@ inline void apply_fuse_gelu(Program& program) {
   });
   program.for_each<op::Clip>([&](int n, const op::Clip&) {
     const auto bounds = bounds_of(program, program.node(n), operand(n));
-    const ValueId base = detail::beside_number(program, operand(n));
+    const ValueId base = detail::other_operand(program, operand(n));
     if (!bounds || bounds->lo != 0) return;
     if (bounds->hi == 6) detail::fuse_formula(program, n, base, {{{{3}, {1}}}}, sixth_of_tx, op::HardSwish{});
   });

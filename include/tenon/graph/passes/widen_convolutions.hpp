@@ -101,17 +101,17 @@ class WideRegions {
         for (int reader : p_.readers(v))
           before[n] |= kind[n] == between && before[static_cast<std::size_t>(reader)] != 0;
     }
-    std::vector<char> behind(count);
+    std::vector<char> after(count);
     for (std::size_t n = 0; n < count; ++n) {
       bool all = true;
-      behind[n] = kind[n] == convolution;
+      after[n] = kind[n] == convolution;
       for (ValueId v : p_.node(static_cast<int>(n)).inputs) {
         if (v < 0 || p_.stored(v) || !is_narrow(v)) continue;
         const int maker = p_.maker(v);
-        behind[n] |= kind[n] == between && maker >= 0 && behind[static_cast<std::size_t>(maker)] != 0;
+        after[n] |= kind[n] == between && maker >= 0 && after[static_cast<std::size_t>(maker)] != 0;
         all = all && maker >= 0 && taken_[static_cast<std::size_t>(maker)];
       }
-      taken_[n] = kind[n] == convolution || (behind[n] != 0 && (before[n] != 0 || all));
+      taken_[n] = kind[n] == convolution || (after[n] != 0 && (before[n] != 0 || all));
     }
     return true;
   }

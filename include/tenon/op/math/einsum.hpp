@@ -23,15 +23,15 @@ using Labels = InlineVector<int, kernels::max_labels>;
 
 /// One operand or the result: the labels before and after an ellipsis.
 struct Term {
-  Labels before, behind;
+  Labels before, after;
   bool ellipsis = false;
 
-  constexpr int letters_in() const { return before.size() + behind.size(); }
+  constexpr int letters_in() const { return before.size() + after.size(); }
   /// All labels, for an ellipsis of `axes` axes.
   constexpr Labels labels(int axes) const {
     Labels all = before;
     for (int k = 0; ellipsis && k < axes; ++k) all.push_back(letters + k);
-    for (int label : behind) all.push_back(label);
+    for (int label : after) all.push_back(label);
     return all;
   }
 };
@@ -49,7 +49,7 @@ constexpr bool read_term(std::string_view text, std::size_t& at, Term& term) {
     }
     const int label = label_of(c);
     if (label < 0 || term.letters_in() == max_rank) return false;
-    (term.ellipsis ? term.behind : term.before).push_back(label);
+    (term.ellipsis ? term.after : term.before).push_back(label);
   }
   return true;
 }
@@ -96,7 +96,7 @@ struct Equation {
       for (int label : t.labels(0)) ++count[label];
     }
     for (int label = 0; label < letters; ++label)
-      if (count[label] == 1) result.behind.push_back(label);
+      if (count[label] == 1) result.after.push_back(label);
   }
   /// Takes the extents of all operands, dims(k). Axes of one label have equal extents, or 1.
   template <class F>

@@ -73,14 +73,14 @@ struct PRelu_1 {
   int32_t renew(L& to) const {
     const Dims &x = to.dims(0), &slope = to.dims(1);
     if (!x.ranked() || !slope.ranked()) return -1;
-    int64_t behind = slope.rank() == 1 ? x.rank() - 2 : 0;
-    if (behind > 0 && !slope[0].is(1) && !slope[0].same(x[1])) {
+    int64_t trailing = slope.rank() == 1 ? x.rank() - 2 : 0;
+    if (trailing > 0 && !slope[0].is(1) && !slope[0].same(x[1])) {
       if (!slope[0].differs(x[1])) return -1;  // the number of slopes is known only at run time
-      behind = 0;
+      trailing = 0;
     }
-    if (behind <= 0 || slope[0].is(1)) return to.add(PRelu{}, {to.input(0), to.input(1)});
-    Tensor<int64_t> axes(Extents{behind});
-    for (int64_t k = 0; k < behind; ++k) axes[k] = 1 + k;
+    if (trailing <= 0 || slope[0].is(1)) return to.add(PRelu{}, {to.input(0), to.input(1)});
+    Tensor<int64_t> axes(Extents{trailing});
+    for (int64_t k = 0; k < trailing; ++k) axes[k] = 1 + k;
     return to.add(PRelu{}, {to.input(0), to.add(Unsqueeze{}, {to.input(1), to.constant(axes)})});
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }

@@ -27,8 +27,8 @@ struct Gather {
     if (i.failed() || !indices.ranked()) return;
     Dims r = i.of_rank(x.rank() - 1 + indices.rank());
     for (int d = 0; d < r.rank(); ++d) {
-      const int behind = d - along - indices.rank();
-      r[d] = d < along ? x[d] : behind < 0 ? indices[d - along] : x[along + 1 + behind];
+      const int after = d - along - indices.rank();
+      r[d] = d < along ? x[d] : after < 0 ? indices[d - along] : x[along + 1 + after];
     }
     i.out(0, r);
     if (x.rank() != 1 || !i.propagates(1) || !i.propagates(0)) return;
