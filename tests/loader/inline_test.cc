@@ -48,7 +48,8 @@ std::vector<float> result(const onnx::ModelProto& m) {
   const Session session(Model(m).graph());
   Tensor<float> x(Extents{3});
   x[0] = -1, x[1] = 2, x[2] = 3;
-  const auto y = session.run({{"x", x}})[0].view<float>();
+  const Outputs out = session.run({{"x", x}});
+  const auto y = out[0].view<float>();
   return {y.data(), y.data() + y.size()};
 }
 // A model without functions that gives the same.
