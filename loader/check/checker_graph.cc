@@ -99,7 +99,7 @@ void Checker::initializers(const onnx::GraphProto& g, Scope& scope, Role role) {
     if (findings_.ir_version <= 3 && !input)
       error(rule, "initializer ", shown(name), " is no input, as IR ", findings_.ir_version, " demands");
     if (findings_.ir_version >= 4 && input && role == Role::body)
-      error(rule, "initializer ", shown(name), " is an input of the body, whose operator gives it a value");
+      error(rule, "initializer ", shown(name), " is also an input of the body, which its operator sets");
     if (role == Role::training && !input && scope.has(name))
       error("ssa", "initializer ", shown(name), " is a value of the main graph too");
     scope.names.insert(name);

@@ -150,7 +150,7 @@ class Aggregate {
       return activation(v);
     } else if constexpr (std::is_same_v<T, kernels::NarrowMatrix>) {
       const auto& [type, k, n, block, data, zeros] = v;  // the last two are determined at run time
-      if (data != nullptr || zeros != nullptr) throw Refused{"a matrix lies in memory of its own"};
+      if (data != nullptr || zeros != nullptr) throw Refused{"a matrix has its own memory"};
       return str_cat("{", literal(type), ", ", k, ", ", n, ", ", block, "}");
     } else if constexpr (std::is_same_v<T, ConvChain::Stages>) {
       return list(v, "tenon::passes::BlockedConv");

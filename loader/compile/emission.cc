@@ -78,7 +78,7 @@ ModelPart Emission::take(const std::string& name) {
   if (scratch_bytes_ > 0) part.text += str_cat("  alignas(64) std::byte scratch[", scratch_bytes_, "];\n");
   part.text += "};\n";
   if (!part.weights.empty())
-    part.text += str_cat("\n/// The bytes of the weights' file, which a run wants at a multiple of 64.\n",
+    part.text += str_cat("\n/// The bytes of the weights' file, which a run needs at a multiple of 64.\n",
                          "inline constexpr std::size_t weights_bytes = ", part.weights.size(), ";\n");
   const std::string weights = part.weights.empty() ? "" : ", const std::byte* weights";
   for (const auto& [parameters, body] : functions_)

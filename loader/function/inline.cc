@@ -258,7 +258,7 @@ class Inliner {
       if (std::ranges::any_of(call.attribute(),
                               [](const auto& a) { return a.has_g() || a.graphs_size() > 0; }))
         throw Error(ErrorCode::not_supported, name_of(f),
-                    "its opset is not its caller's, which gives it a graph");
+                    "its opset differs from its caller's, which gives it a graph");
       onnx::ModelProto part;
       part.set_ir_version(model_.ir_version());
       *part.mutable_opset_import() = f.opset_import();

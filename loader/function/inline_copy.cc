@@ -125,7 +125,7 @@ void Copy::rename(onnx::GraphProto& g, const Scope& outer, int depth) {
   for (auto& t : *g.mutable_sparse_initializer()) replace(*t.mutable_values()->mutable_name(), scope);
   for (auto& v : *g.mutable_output()) {
     if (!v.name().empty() && look_up(v.name(), scope).empty())
-      refuse("a body gives ", shown(v.name()), ", an input that the call leaves out");
+      refuse("a body returns ", shown(v.name()), ", an input that the call leaves out");
     replace(*v.mutable_name(), scope);
   }
   for (auto* list : {g.mutable_input(), g.mutable_output()})
