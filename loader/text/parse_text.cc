@@ -391,7 +391,7 @@ Message parse_text(std::string_view text) {
   Message message;
   Parser parser(text);
   parser.read(message);
-  if (!parser.at_end()) parser.fail("text follows the end of the model");
+  if (!parser.at_end()) parser.fail("text follows the end");
   return message;
 }
 template onnx::ModelProto parse_text(std::string_view text);

@@ -360,7 +360,7 @@ TEST_CASE("Text that is refused is named by line and column") {
             "<ir_version: 7,\n opset_import: [\"\" : 10 \"local\": 1]> g () => () {}") ==
         "line 2, column 25: expected ']' instead of '\"'");
   CHECK(refusal_of<onnx::ModelProto>("") == "line 1, column 1: expected a name, but the text ends");
-  CHECK(refusal_of<onnx::NodeProto>("y = Op (x) z") == "line 1, column 12: text follows the end of the model");
+  CHECK(refusal_of<onnx::NodeProto>("y = Op (x) z") == "line 1, column 12: text follows the end");
   CHECK(refusal_of<onnx::NodeProto>("y = Op <s = \"a\\") == "line 1, column 13: the string has no end");
   CHECK(refusal_of<onnx::NodeProto>("y = Op <s = \"a") == "line 1, column 13: the string has no end");
   CHECK(refusal_of<onnx::GraphProto>("g (flaot[2] x) => () {}") ==
