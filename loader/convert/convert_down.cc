@@ -3,59 +3,17 @@
 #include <cmath>
 #include <string>
 
+#include "loader/convert/convert_down_broadcast.hpp"
+#include "loader/convert/convert_down_resize.hpp"
 #include "loader/convert/convert_step.hpp"
 #include "tenon/base/convert.hpp"
 
 namespace tenon::TENON_ABI::loader {
 namespace {
 
+using namespace down;
+
 constexpr Rest all = Rest::attributes_and_operands;
-
-// Where the second tensor's extents lie in the first's: from `axis` on, with leading and trailing ones
-// removed.
-struct Place {
-  int64_t axis = 0;
-  std::vector<int64_t> ones{};
-};
-std::optional<Place> place_in(const Shape& a, const Shape& b) {
-  std::size_t first = 0, last = b.size();
-  while (first < last && b[first] == "1") ++first;
-  while (last > first && b[last - 1] == "1") --last;
-  Place p{.axis = static_cast<int64_t>(a.size()) - static_cast<int64_t>(b.size() - first)};
-  for (std::size_t k = 0; k < b.size(); ++k)
-    if (k < first || k >= last) p.ones.push_back(static_cast<int64_t>(k));
-  if (first == last) return b.size() <= a.size() ? std::optional(p) : std::nullopt;
-  if (p.axis < 0) return std::nullopt;
-  for (std::size_t k = first; k < last; ++k)
-    if (b[k] == "?" || a[static_cast<std::size_t>(p.axis) + k - first] != b[k]) return std::nullopt;
-  return p;
-}
-
-bool same_extents(const Shape& a, const Shape& b) {
-  return a == b && std::find(a.begin(), a.end(), "?") == a.end();
-}
-
-Rest broadcast_before_numpy(Step& s) {
-  auto a = s.shape(0), b = s.shape(1);
-  if (!a || !b) s.refuse("it broadcasts in another way there, and the extents are not known");
-  if (same_extents(*a, *b)) return all;
-  auto place = place_in(*a, *b);
-  if (!place) {
-    const std::string& op = s.node.op_type();
-    const bool commutes = op != "Sub" && op != "Div" && op != "Pow";
-    if (!commutes || !(place = place_in(*b, *a))) s.refuse("both tensors would have to be stretched");
-    if (op == "Greater" || op == "Less") s.node.set_op_type(op == "Less" ? "Greater" : "Less");
-    s.node.mutable_input()->SwapElements(0, 1);
-    std::swap(a, b);
-  }
-  const bool one_element = place->ones.size() == b->size();
-  if (!one_element && !place->ones.empty())
-    s.set_input(1, s.add("Squeeze", {s.node.input(1)}, {{"axes", place->ones}}));
-  s.set("broadcast", int64_t{1});
-  const auto used = static_cast<int64_t>(b->size() - place->ones.size());
-  if (!one_element && place->axis + used != static_cast<int64_t>(a->size())) s.set("axis", place->axis);
-  return Rest::operands;
-}
 
 Rest gemm_11(Step& s) {
   if (s.has(2)) return all;
@@ -63,43 +21,6 @@ Rest gemm_11(Step& s) {
   s.set_input(2, s.add_constant(op::input_from_attribute(0.0f, static_cast<DType>(s.element(0)))));
   return all;
 }
-Rest gemm_7(Step& s) {
-  for (int k : {0, 1})
-    if (const int rank = s.rank(k); rank != 2) s.refuse("input ", k, " is not known to be of rank 2");
-  const auto a = s.shape(0), b = s.shape(1), c = s.shape(2);
-  if (!c) s.refuse("the extents of C are not known");
-  const Shape y{(*a)[s.integer("transA", 0) != 0], (*b)[s.integer("transB", 0) == 0]};
-  if (same_extents(*c, y)) return all;
-  const auto place = place_in(y, *c);
-  if (!place || (place->axis == 0 && c->size() == 2 && place->ones.size() == 1))
-    s.refuse("C broadcasts in another way");
-  if (place->ones.size() == 1 && c->size() == 2)
-    s.set_input(2, s.add("Squeeze", {s.node.input(2)}, {{"axes", place->ones}}));
-  s.set("broadcast", int64_t{1});
-  return Rest::operands;
-}
-
-Rest p_relu_7(Step& s) {
-  const auto x = s.shape(0), slope = s.shape(1);
-  if (!x || !slope) s.refuse("the extents are not known");
-  const auto ones = static_cast<std::size_t>(std::count(slope->begin(), slope->end(), "1"));
-  if (ones == slope->size() || same_extents(*x, *slope)) return all;
-  const auto place = place_in(*x, *slope);
-  if (!place || ones + 1 != slope->size() || place->axis != 1 || x->size() < 2)
-    s.refuse("the slopes are not one for each channel");
-  if (!place->ones.empty()) s.set_input(1, s.add("Squeeze", {s.node.input(1)}, {{"axes", place->ones}}));
-  return all;
-}
-
-// No broadcasting before opset 8.
-Rest without_broadcasting(Step& s) {
-  const auto first = s.shape(0);
-  for (int k = 1; k < s.node.input_size(); ++k)
-    if (const auto shape = s.shape(k); !first || !shape || !same_extents(*first, *shape))
-      s.refuse("the inputs are not known to have the same extents");
-  return all;
-}
-
 // Types that opset 8 lacks are converted through double, exact up to 2^53.
 Rest through_double_9(Step& s) {
   const int element = s.element(0);
@@ -273,16 +194,6 @@ Rest slice_10(Step& s) {
   return all;
 }
 
-std::vector<float> scales_of(Step& s, int input) {
-  const auto scales = s.reals(input);
-  if (!scales || scales->empty()) s.refuse("the scales have to be constant");
-  return *scales;
-}
-void demand_growth(Step& s, const std::vector<float>& scales) {
-  if (!std::all_of(scales.begin(), scales.end(), [](float v) { return v >= 1; }))
-    s.refuse("an axis gets shorter");
-}
-
 // One node for each axis that is repeated; the counts have the tensor's own type there.
 Rest tile_6(Step& s) {
   const auto repeats = s.integers(1);
@@ -310,62 +221,6 @@ Rest tile_6(Step& s) {
     }
   }
   return Rest::operands;
-}
-
-Rest upsample_7(Step& s) {
-  const auto* a = s.attribute("scales");
-  if (a == nullptr || a->floats_size() != 4 || a->floats(0) != 1 || a->floats(1) != 1)
-    s.refuse("only the last two of four axes can be scaled");
-  const float h = a->floats(2), w = a->floats(3);
-  s.erase("scales");
-  s.set("height_scale", h);
-  s.set("width_scale", w);
-  if (s.text("mode", "nearest") == "linear") s.set("mode", std::string("bilinear"));
-  return Rest::operands;
-}
-Rest upsample_9(Step& s) {
-  s.set("scales", scales_of(s, 1));
-  s.drop_input(1);
-  s.trim_inputs();
-  return Rest::operands;
-}
-Rest resize_10(Step& s) {
-  demand_growth(s, scales_of(s, 1));
-  s.node.set_op_type("Upsample");
-  return Rest::operands;
-}
-Rest resize_11(Step& s) {
-  const std::string mode = s.text("mode", "nearest");
-  if (s.text("coordinate_transformation_mode", "half_pixel") != "asymmetric")
-    s.refuse("coordinates are asymmetric there");
-  if (s.has(3) || !s.has(2)) s.refuse("sizes have no counterpart");
-  if (mode == "nearest") {
-    if (s.text("nearest_mode", "round_prefer_floor") != "floor")
-      s.refuse("the lower of two elements is taken there");
-    demand_growth(s, scales_of(s, 2));
-  } else if (mode != "linear" || s.integer("exclude_outside", 0) != 0) {
-    s.refuse("mode '", mode, "' has no counterpart");
-  }
-  for (const char* name : {"coordinate_transformation_mode", "nearest_mode", "cubic_coeff_a",
-                           "exclude_outside", "extrapolation_value"})
-    s.erase(name);
-  const std::string scales = s.node.input(2);
-  s.drop_input(1);
-  s.set_input(1, scales);
-  s.set_input(2, "");
-  s.trim_inputs();
-  return Rest::operands;
-}
-// roi and scales were required.
-Rest resize_13(Step& s) {
-  for (int k : {1, 2})
-    if (!s.has(k)) s.set_input(k, s.add_constant(vector_of<float>({})));
-  return all;
-}
-Rest resize_19(Step& s) {
-  if (s.text("coordinate_transformation_mode", "half_pixel") == "half_pixel_symmetric")
-    s.refuse("coordinate_transformation_mode 'half_pixel_symmetric' has no counterpart");
-  return all;
 }
 
 Rest scatter_11(Step& s) {

@@ -122,7 +122,7 @@ inline int find_formula(const Program& program, ValueId x, ValueId t, const Poly
   return -1;
 }
 
-/// Replaces the formula `behind`, of x and of the result of node n, with `op`. Returns whether the operand of
+/// Replaces the formula `after`, of x and of the result of node n, with `op`. Returns whether the operand of
 /// n is the formula `within`.
 template <class Op>
 bool fuse_formula(Program& program, int n, ValueId x, const Polynomial& within, const Polynomial& after,
