@@ -1,5 +1,5 @@
 // Instructions that some x86 processors of a level have in addition to the level's, in a compiled model. Its
-// constants are laid out for them; loader/compile/compile.cc states which.
+// constants are laid out for them; loader/compile/assemble.cc states which.
 #pragma once
 
 #include <atomic>
