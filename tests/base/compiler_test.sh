@@ -2,7 +2,7 @@
 # What the headers do not compile with is said in one error, before anything else and without a page of others behind
 # it: a compiler that is too old, as Debian's default clang is, else g++ pretends; and flags that change arithmetic. The
 # headers are only preprocessed: nothing is parsed behind an inclusion that fails.
-headers=(include/tenon/tenon.hpp include/tenon/base/*.hpp)
+headers=(include/tenon/tenon.hpp include/tenon/base/*.hpp include/tenon/base/platform/*.hpp)
 # refuses MESSAGE COMMAND…: the command stops at the message and at the inclusion.
 refuses() {
   local message=$1 header errors
@@ -15,7 +15,7 @@ refuses() {
     exit 1
   done
 }
-old='Tenon needs g++ [0-9]* or clang [0-9]*, or later'
+old='Tenon needs \(g++\|clang\) [0-9]* or later'
 if command -v clang++-14 > /dev/null; then refuses "$old" clang++-14; else refuses "$old" g++ -D__GNUC__=11; fi
 
 headers=(include/tenon/base/version.hpp include/tenon/tenon.hpp)

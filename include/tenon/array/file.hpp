@@ -2,13 +2,13 @@
 #pragma once
 
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <memory>
 #include <span>
 #include <string_view>
 
+#include "tenon/base/platform/stdio.hpp"
 #include "tenon/base/storage.hpp"
 
 namespace tenon::TENON_ABI::array_detail {
@@ -28,7 +28,7 @@ inline Storage read_file(const std::filesystem::path& file) {
   const std::filesystem::file_status status = std::filesystem::status(file, failed);
   if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
     throw Error(ErrorCode::io, file.string(), "not a regular file");
-  const File in(std::fopen(file.c_str(), "rb"));
+  const File in(tenon::detail::open_file(file, false));
   if (in == nullptr) file_failed(file);
   const auto size = std::filesystem::file_size(file, failed);
   if (failed) throw Error(ErrorCode::io, file.string(), failed.message());
@@ -45,7 +45,7 @@ inline Storage read_file(const std::filesystem::path& file) {
 
 /// Writes parts consecutively. Error{io}; what was written so far stays.
 inline void write_file(const std::filesystem::path& file, std::initializer_list<std::string_view> parts) {
-  File out(std::fopen(file.c_str(), "wb"));
+  File out(tenon::detail::open_file(file, true));
   if (out == nullptr) file_failed(file);
   for (const std::string_view part : parts)
     if (std::fwrite(part.data(), 1, part.size(), out.get()) != part.size()) file_failed(file);

@@ -1,6 +1,8 @@
 // Heap memory. Large blocks lie on large pages.
 #pragma once
 
+#include "tenon/base/version.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -12,8 +14,10 @@ namespace tenon::TENON_ABI::detail {
 
 /// Blocks much larger than a large page are aligned to one. Smaller blocks share large pages with their
 /// neighbours.
-inline std::align_val_t heap_alignment(std::size_t bytes, std::size_t alignment) {
-  if (has_large_pages && bytes >= 8 * large_page && alignment < large_page) alignment = large_page;
+inline std::align_val_t heap_alignment([[maybe_unused]] std::size_t bytes, std::size_t alignment) {
+#ifdef TENON_LARGE_PAGES
+  if (bytes >= 8 * large_page && alignment < large_page) alignment = large_page;
+#endif
   return std::align_val_t(alignment);
 }
 

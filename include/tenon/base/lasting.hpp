@@ -7,6 +7,8 @@
 
 namespace tenon::TENON_ABI {
 
+#ifdef TENON_LARGE_PAGES
+
 namespace detail {
 
 /// Places blocks next to each other in regions of large pages. On their own, blocks of less than a few large
@@ -40,7 +42,7 @@ class LastingAllocator final : public Allocator {
 
   // AddressSanitizer knows the ends of the heap's blocks only.
   static bool shares_pages(size_t bytes) {
-    return has_large_pages && !address_sanitizer && bytes >= small_block && bytes < 8 * large_page;
+    return !address_sanitizer && bytes >= small_block && bytes < 8 * large_page;
   }
 
   void* take(size_t bytes, size_t alignment) {
@@ -96,5 +98,11 @@ static_assert(std::is_trivially_destructible_v<LastingAllocator>);
 
 /// The default allocator for blocks of similar lifetime.
 inline Allocator& lasting_allocator() { return detail::lasting_blocks; }
+
+#else
+
+inline Allocator& lasting_allocator() { return default_allocator(); }
+
+#endif
 
 }  // namespace tenon::TENON_ABI

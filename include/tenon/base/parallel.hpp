@@ -4,6 +4,8 @@
 // bit-identical for any number of threads.
 #pragma once
 
+#include "tenon/base/version.hpp"
+
 #include <algorithm>
 #include <atomic>
 #include <cstdint>

@@ -8,7 +8,9 @@
 
 #include "tenon/base/version.hpp"
 
+// TENON_LARGE_PAGES is defined where large pages can be requested.
 #ifdef __linux__
+#define TENON_LARGE_PAGES
 #include <sys/mman.h>
 #include <unistd.h>
 #endif
@@ -17,16 +19,9 @@ namespace tenon::TENON_ABI::detail {
 
 inline constexpr std::size_t large_page = std::size_t{1} << 21;
 
-/// Whether the functions below have an effect.
-#ifdef __linux__
-inline constexpr bool has_large_pages = true;
-#else
-inline constexpr bool has_large_pages = false;
-#endif
-
 /// Requests large pages for a block.
 inline void request_large_pages([[maybe_unused]] void* data, [[maybe_unused]] std::size_t bytes) noexcept {
-#ifdef __linux__
+#ifdef TENON_LARGE_PAGES
   const std::size_t before = reinterpret_cast<std::uintptr_t>(data) % static_cast<std::size_t>(getpagesize());
   madvise(static_cast<std::byte*>(data) - before, bytes + before, MADV_HUGEPAGE);
 #endif
@@ -43,10 +38,10 @@ inline void forget_pages([[maybe_unused]] const void* data, [[maybe_unused]] std
 #endif
 }
 
+#ifdef TENON_LARGE_PAGES
 /// Address space of `bytes` zero bytes, a multiple of large_page, aligned to one; memory is taken as it is
-/// written. nullptr if there is none, or the system has no large pages.
-inline void* reserve_pages([[maybe_unused]] std::size_t bytes) noexcept {
-#ifdef __linux__
+/// written. nullptr if there is none.
+inline void* reserve_pages(std::size_t bytes) noexcept {
   void* const all = mmap(nullptr, bytes + large_page, PROT_READ | PROT_WRITE,
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (all == MAP_FAILED) return nullptr;
@@ -55,15 +50,9 @@ inline void* reserve_pages([[maybe_unused]] std::size_t bytes) noexcept {
   if (before > 0) munmap(first, before);
   munmap(first + before + bytes, large_page - before);
   return first + before;
-#else
-  return nullptr;
-#endif
 }
 /// Returns what reserve_pages gave for the same size.
-inline void release_pages([[maybe_unused]] void* data, [[maybe_unused]] std::size_t bytes) noexcept {
-#ifdef __linux__
-  munmap(data, bytes);
+inline void release_pages(void* data, std::size_t bytes) noexcept { munmap(data, bytes); }
 #endif
-}
 
 }  // namespace tenon::TENON_ABI::detail
