@@ -25,7 +25,7 @@ inline void keep_all(AnyView x, AnyOut y, AnyOut mask) {
   if (mask.dtype() == DType::bool_) return kernels::fill(DType::bool_, mask.data(), &yes, mask.size());
   with_dropout_type(mask.dtype(), [&]<class T>() {
     const T one = convert<T>(1.0f);
-    kernels::fill(mask.dtype(), mask.data(), &one, mask.size());
+    kernels::fill(dtype_of<T>, mask.data(), &one, mask.size());
   });
 }
 
