@@ -35,24 +35,25 @@ bool same_extents(const Shape& a, const Shape& b) {
 }  // namespace
 
 Rest broadcast_before_numpy(Step& s) {
-  auto a = s.shape(0), b = s.shape(1);
-  if (!a || !b) s.refuse("it broadcasts in another way there, and the extents are not known");
-  if (same_extents(*a, *b)) return all;
-  auto place = place_in(*a, *b);
+  const auto known_a = s.shape(0), known_b = s.shape(1);
+  if (!known_a || !known_b) s.refuse("it broadcasts in another way there, and the extents are not known");
+  Shape a = *known_a, b = *known_b;
+  if (same_extents(a, b)) return all;
+  auto place = place_in(a, b);
   if (!place) {
     const std::string& op = s.node.op_type();
     const bool commutes = op != "Sub" && op != "Div" && op != "Pow";
-    if (!commutes || !(place = place_in(*b, *a))) s.refuse("both tensors would have to be stretched");
+    if (!commutes || !(place = place_in(b, a))) s.refuse("both tensors would have to be stretched");
     if (op == "Greater" || op == "Less") s.node.set_op_type(op == "Less" ? "Greater" : "Less");
     s.node.mutable_input()->SwapElements(0, 1);
     std::swap(a, b);
   }
-  const bool one_element = place->ones.size() == b->size();
+  const bool one_element = place->ones.size() == b.size();
   if (!one_element && !place->ones.empty())
     s.set_input(1, s.add("Squeeze", {s.node.input(1)}, {{"axes", place->ones}}));
   s.set("broadcast", int64_t{1});
-  const auto used = static_cast<int64_t>(b->size() - place->ones.size());
-  if (!one_element && place->axis + used != static_cast<int64_t>(a->size())) s.set("axis", place->axis);
+  const auto used = static_cast<int64_t>(b.size() - place->ones.size());
+  if (!one_element && place->axis + used != static_cast<int64_t>(a.size())) s.set("axis", place->axis);
   return Rest::operands;
 }
 
