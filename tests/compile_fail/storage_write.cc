@@ -1,6 +1,6 @@
 // The bytes behind a const handle, such as a const tensor's, are not written.
 // expect: no matching
-// expect: as<float>
+// expect: for call to
 #include "tenon/tensor/tensor.hpp"
 
 using namespace tenon;
