@@ -182,8 +182,7 @@ TEST_CASE("pairs of numbers are split and joined, lanes shifted and picked") {
 
 TEST_CASE("conversions of half-precision numbers read and write n of them") {
   GuardedPage in, out;
-  const auto check = [&]<class From, class To>(void (*convert)(const From*, To*, int64_t), From one,
-                                               To converted) {
+  const auto check = [&]<class From, class To>(auto convert, From one, To converted) {
     for (int n = 0; n <= 40; ++n)
       for (const bool at_end : {false, true}) {
         CAPTURE(n);
@@ -198,8 +197,10 @@ TEST_CASE("conversions of half-precision numbers read and write n of them") {
         CHECK((at_end ? to[-1] == static_cast<To>(out.count - n) : to[n] == static_cast<To>(n + 1)));
       }
   };
-  check(simd::f16_to_f32<Native>, uint16_t{0x3e00}, 1.5f);
-  check(simd::f32_to_f16<Native>, 1.5f, uint16_t{0x3e00});
-  check(simd::bf16_to_f32<Native>, uint16_t{0x3fc0}, 1.5f);
-  check(simd::f32_to_bf16<Native>, 1.5f, uint16_t{0x3fc0});
+  check([](auto from, auto to, int64_t n) { simd::f16_to_f32<Native>(from, to, n); }, uint16_t{0x3e00}, 1.5f);
+  check([](auto from, auto to, int64_t n) { simd::f32_to_f16<Native>(from, to, n); }, 1.5f, uint16_t{0x3e00});
+  check([](auto from, auto to, int64_t n) { simd::bf16_to_f32<Native>(from, to, n); }, uint16_t{0x3fc0},
+        1.5f);
+  check([](auto from, auto to, int64_t n) { simd::f32_to_bf16<Native>(from, to, n); }, 1.5f,
+        uint16_t{0x3fc0});
 }
