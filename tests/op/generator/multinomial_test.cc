@@ -48,9 +48,9 @@ TEST_CASE("Multinomial: edges, refused, symbols, typed") {
   check(M{.sample_size = 0}, {t<float>({2, 0}, {})}, {t<int32_t>({2, 0}, {})}, 0, 0);
   check(M{}, {t<float>({0, 3}, {})}, {t<int32_t>({0, 1}, {})}, 0, 0);
   for (float wrong : {NAN, INFINITY})
-    check_fails(M{}, {t<float>({2, 2}, {0, 0, 0, wrong})}, "gives no probabilities");
-  check_fails(M{}, {t<float>({1, 2}, {-INFINITY, -INFINITY})}, "gives no probabilities");
-  check_fails(M{}, {t<float>({1, 0}, {})}, "gives no probabilities");
+    check_fails(M{}, {t<float>({2, 2}, {0, 0, 0, wrong})}, "holds no probabilities");
+  check_fails(M{}, {t<float>({1, 2}, {-INFINITY, -INFINITY})}, "holds no probabilities");
+  check_fails(M{}, {t<float>({1, 0}, {})}, "holds no probabilities");
   check_fails(M{}, {t<float>({2}, {1, 2})}, "input: rank 1, expected 2");
   check_fails(M{.sample_size = -1}, {t<float>({1, 1}, {1})}, "sample_size: -1, expected at least 0");
   check_fails(M{.dtype = 1}, {t<float>({1, 1}, {1})}, "output cannot be tensor(float)");
