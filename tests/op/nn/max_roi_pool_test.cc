@@ -57,8 +57,8 @@ TEST_CASE("MaxRoiPool: what is refused, symbols, and typed") {
   const Value x = t<float>({1, 1, 1, 1}, {1});
   const auto roi = [](float image, float left) { return t<float>({1, 5}, {image, left, 0, 0, 0}); };
   check_fails(one, {x, roi(1, 0)}, "region 0 names an image outside [0, 0]");
-  check_fails(one, {x, roi(-1, 0)}, "outside of [0, 0]");
-  check_fails(one, {x, roi(std::nanf(""), 0)}, "outside of [0, 0]");
+  check_fails(one, {x, roi(-1, 0)}, "outside [0, 0]");
+  check_fails(one, {x, roi(std::nanf(""), 0)}, "outside [0, 0]");
   check_fails(one, {x, roi(0, std::nanf(""))}, "a coordinate of region 0 is NaN");
   check_fails(one, {x, t<float>({1, 4}, {0, 0, 0, 0})}, "rois (1,4) does not have rows of 5 numbers");
   check_fails(one, {x, t<float>({5}, {0, 0, 0, 0, 0})}, "rois: rank 1, expected 2");
