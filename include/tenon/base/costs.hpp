@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "tenon/base/abi.hpp"
+#include "tenon/base/version.hpp"
 
 /// Bytes of the caches that blocks are sized for. They are constants and not the sizes that the processor
 /// reports, because most blocks are extents of arrays or of packed data, and because the places at which a
