@@ -274,7 +274,7 @@ TEST_CASE("Functions go along") {
   CHECK(holds(refused("g (float[3, 2] x, float[2] z) => (float[3, 2] y, float[2] v) { y = local.f (x)\n"
                       "v = local.f (z) }\n",
                       "f (a) => (r) { r = Softmax <axis = 0> (a) }", 11),
-              "the rank is not known"));
+              "the rank is unknown"));
   // A function that nothing calls has no types: it stays where none are needed, and goes else.
   m = parsed("g (float[3, 2] x) => (float[3, 2] y) { y = Neg (x) }\n",
              "f (a) => (r) { r = local.h (a) }\n<domain: \"local\", opset_import: [\"\" : 13]>\n"
