@@ -399,7 +399,8 @@ TEST_CASE("pipes and terminals are written to as they are") {
   CHECK(fs::is_fifo(folder / "pipe"));
   save_model(example(), "/dev/null");
   CHECK(fs::is_character_file("/dev/null"));
-  CHECK(holds(refusal([&] { save_model(example(), "/dev/null", {.external_threshold = 1}); }), "it is not a file"));
+  CHECK(holds(refusal([&] { save_model(example(), "/dev/null", {.external_threshold = 1}); }),
+              "it is not a file"));
 }
 
 TEST_CASE("text, by the name of the file") {
