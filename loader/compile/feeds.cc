@@ -2,14 +2,33 @@
 
 #include <algorithm>
 #include <cstring>
-#include <set>
 
 namespace tenon::TENON_ABI::emission {
+
+Dims shaped(const Graph& g, const Graph::ValueEntry& input, const ShapeSet& shapes,
+            std::set<std::string_view>& used) {
+  Dims dims = input.info.dims;
+  for (const auto& [name, extents] : shapes)
+    if (name == input.name) {
+      if (!dims.fits(Dims(extents)))
+        throw Error(ErrorCode::invalid_argument, "compile",
+                    str_cat("input '", name, "' does not have the extents ", to_string(extents)));
+      dims = Dims(extents);
+      used.insert(name);
+    }
+  for (int k = 0; dims.ranked() && k < dims.rank(); ++k)
+    for (const auto& [name, extents] : shapes)
+      if (dims[k].symbolic() && g.symbol_name(dims[k]) == name && extents.size() == 1) {
+        dims[k] = extents[0];
+        used.insert(name);
+      }
+  return dims;
+}
 
 Feeds feeds_for(const Graph& g, const ShapeSet& shapes, int number) {
   using numeric =
       TypeList<float, double, uint8_t, int8_t, uint16_t, int16_t, uint32_t, int32_t, uint64_t, int64_t>;
-  std::set<std::string> used;
+  std::set<std::string_view> used;
   std::string open;
   Feeds feeds;
   for (const ValueId v : g.inputs()) {
@@ -18,21 +37,7 @@ Feeds feeds_for(const Graph& g, const ShapeSet& shapes, int number) {
     if (e.info.type.kind != Kind::tensor || e.info.type.element == DType::string)
       throw Error(ErrorCode::not_supported, "compile",
                   str_cat("input '", e.name, "' is no tensor of numbers"));
-    Dims dims = e.info.dims;
-    for (const auto& [name, extents] : shapes)
-      if (name == e.name) {
-        if (!dims.fits(Dims(extents)))
-          throw Error(ErrorCode::invalid_argument, "compile",
-                      str_cat("input '", name, "' does not have the extents ", to_string(extents)));
-        dims = Dims(extents);
-        used.insert(name);
-      }
-    for (int k = 0; dims.ranked() && k < dims.rank(); ++k)
-      for (const auto& [name, extents] : shapes)
-        if (dims[k].symbolic() && g.symbol_name(dims[k]) == name && extents.size() == 1) {
-          dims[k] = extents[0];
-          used.insert(name);
-        }
+    const Dims dims = shaped(g, e, shapes, used);
     if (!dims.known()) {
       std::string text = dims.ranked() ? "" : " of unknown rank";
       for (int k = 0; dims.ranked() && k < dims.rank(); ++k)

@@ -1,10 +1,17 @@
 // The inputs of a model that is compiled for fixed extents.
 #pragma once
 
+#include <set>
+
 #include "loader/compile/compile.hpp"
 #include "tenon/graph/session.hpp"
 
 namespace tenon::TENON_ABI::emission {
+
+/// The extents of an input: those that `shapes` states, else the declared ones. `used` receives the names
+/// that apply. Error{invalid_argument} for extents that do not fit the declared ones.
+Dims shaped(const Graph& g, const Graph::ValueEntry& input, const ShapeSet& shapes,
+            std::set<std::string_view>& used);
 
 /// Tensors of each input's type and extents, filled with `number`, 0 or 1. Error{invalid_argument} for
 /// extents that are left open, and for shapes that name nothing.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "loader/compile/feeds.hpp"
 #include "loader/infer/infer.hpp"
 #include "loader/message.hpp"
 #include "tenon/graph/graph.hpp"
@@ -92,22 +93,10 @@ void fix_shapes(Model& model, const ShapeSet& shapes, const Registry* registry) 
 }
 
 Dims shaped(const Graph& graph, const Graph::ValueEntry& input, const ShapeSet& shapes,
-            std::set<std::string_view>& used) {
-  Dims dims = input.info.dims;
-  for (const auto& [name, extents] : shapes)
-    if (name == input.name) {
-      if (!dims.fits(Dims(extents)))
-        throw UsageError{str_cat("input '", name, "' does not have the extents ", to_string(extents))};
-      dims = Dims(extents);
-      used.insert(name);
-    }
-  for (int k = 0; dims.ranked() && k < dims.rank(); ++k)
-    for (const auto& [name, extents] : shapes)
-      if (dims[k].symbolic() && graph.symbol_name(dims[k]) == name && extents.size() == 1) {
-        dims[k] = extents[0];
-        used.insert(name);
-      }
-  return dims;
+            std::set<std::string_view>& used) try {
+  return emission::shaped(graph, input, shapes, used);
+} catch (const Error& e) {
+  throw UsageError{e.message()};
 }
 
 std::string open_extents(const Graph& graph, std::span<const InputSource> sources, const ShapeSet& shapes) {
