@@ -1,5 +1,5 @@
-# install PACKAGE...: installs what is missing, with apt. Sourced by tests/run and examples/run.
-install() {
+# install_packages PACKAGE...: installs what is missing, with apt. Sourced by tests/run and examples/run.
+install_packages() {
   local missing=() package
   for package in "$@"; do
     [ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null)" = installed ] || missing+=("$package")
