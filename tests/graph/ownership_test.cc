@@ -69,6 +69,20 @@ TEST_CASE("what goes into a run is read where it lies, and not written") {
   CHECK(rows[0].given.tensor().writable());
 }
 
+TEST_CASE("an output of a temporary is the value itself") {
+  const Session s(all_of_one());
+  const Feeds feeds{{"x", Tensor<float>({2}, {0, 0})}};
+  const Value& y = s.run(feeds)["y"];
+  CHECK(y.view<float>()[1] == 1);
+  static_assert(std::is_same_v<decltype(std::declval<Outputs>()[0]), Value>);
+  static_assert(std::is_same_v<decltype(std::declval<const Outputs&>()[0]), const Value&>);
+
+  Outputs out = s.run(feeds);
+  const void* const data = out["y"].tensor().data();
+  CHECK(std::move(out)["y"].as<float>().data() == data);
+  CHECK_THROWS_AS((void)s.run(feeds)["z"], Error);
+}
+
 TEST_CASE("a Binding reads what its caller writes between the runs") {
   const Session s(all_of_one());
   Tensor<float> mine({2}, {0, 0});

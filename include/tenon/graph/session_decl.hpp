@@ -56,10 +56,13 @@ using Feeds = std::vector<std::pair<std::string_view, Value>>;
 /// session. Error{invalid_argument} for an unknown name or an index out of range.
 class Outputs {
  public:
-  [[nodiscard]] Value& operator[](std::string_view name) { return values_[number(name)]; }
-  [[nodiscard]] const Value& operator[](std::string_view name) const { return values_[number(name)]; }
-  [[nodiscard]] Value& operator[](std::size_t k) { return values_[number(k)]; }
-  [[nodiscard]] const Value& operator[](std::size_t k) const { return values_[number(k)]; }
+  [[nodiscard]] Value& operator[](std::string_view name) & { return values_[number(name)]; }
+  [[nodiscard]] const Value& operator[](std::string_view name) const& { return values_[number(name)]; }
+  [[nodiscard]] Value& operator[](std::size_t k) & { return values_[number(k)]; }
+  [[nodiscard]] const Value& operator[](std::size_t k) const& { return values_[number(k)]; }
+  /// Of a temporary, s.run(feeds)["y"], the value itself: it outlives the other outputs, and `as` moves it.
+  [[nodiscard]] Value operator[](std::string_view name) && { return std::move(values_[number(name)]); }
+  [[nodiscard]] Value operator[](std::size_t k) && { return std::move(values_[number(k)]); }
   [[nodiscard]] std::size_t size() const { return values_.size(); }
   [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
   [[nodiscard]] std::vector<Value>& values() { return values_; }
