@@ -189,6 +189,38 @@ class WindowRows {
   uint64_t* inside_;
 };
 
+/// Gathers the windows of an axis with any stride whose cells are adjacent in the input: a window is then a
+/// row of a matrix that lies in each channel, its rows a stride apart, and a panel is this matrix's
+/// transpose.
+template <class Arch>
+struct AdjacentWindows {
+  const Axis& axis;
+
+  explicit AdjacentWindows(const SlidingWindow<Arch>& w) : axis(w.inner()), fits_(w.rank == 1) {}
+
+  /// Whether the windows of output cells [j, j + cols) are inside the input, and no other form is faster.
+  template <class T>
+  bool serve(int64_t j, int64_t cols) const {
+    return fits_ && axis.dilation == 1 && axis.stride > 2 && axis.kernel >= simd::tile_side<T> &&
+           j * axis.stride >= axis.pad && (j + cols - 1) * axis.stride - axis.pad + axis.kernel <= axis.in;
+  }
+
+  /// Rows [p, p + depth) of the window matrix of x (channels, cells).
+  template <int width, class T>
+  void pack(const T* x, int64_t j, int64_t cols, int64_t p, int64_t depth, T* to) const {
+    const T* first = x + j * axis.stride - axis.pad;
+    for (int64_t done = 0, rows; done < depth; done += rows) {
+      const int64_t channel = (p + done) / axis.kernel, cell = (p + done) % axis.kernel;
+      rows = std::min(axis.kernel - cell, depth - done);
+      pack_panel<Arch, width>(first + channel * axis.in + cell, axis.stride, int64_t{1}, cols, rows,
+                              to + done * width);
+    }
+  }
+
+ private:
+  bool fits_;
+};
+
 /// Computes each output channel from one input channel: taps over a padded copy.
 template <class Arch, class T>
 void run_depthwise(const ConvArgs<T>& g, const SlidingWindow<Arch>& w, const T* weights) {
@@ -354,6 +386,7 @@ void conv_impl(const ConvArgs<T>& g) {
     packed = own;
   }
   const bool pointwise = w.identity();  // the matrix of windows is the input
+  const AdjacentWindows<Arch> adjacent(w);
   run_groups<Ops, Arch>(s, q, g.x, in, packed, pointwise && q.m <= 2 * S::rows ? g.x : nullptr, g.y, g.bias,
                         g.add, g.lo, g.hi,
                         [&](const T* x, int64_t j, int64_t cols, int64_t p, int64_t depth, T* to) {
@@ -361,6 +394,8 @@ void conv_impl(const ConvArgs<T>& g) {
                             pack_panel<Arch, S::cols>(x + p * in + j, int64_t{1}, in, cols, depth, to);
                             return;
                           }
+                          if (adjacent.template serve<T>(j, cols))
+                            return adjacent.template pack<S::cols>(x, j, cols, p, depth, to);
                           Scratch own;
                           const WindowRows<T, Arch> rows(own, w, kernel, j, cols, p, depth);
                           rows.gather(x, depth, to, S::cols, T{0});
