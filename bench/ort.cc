@@ -300,13 +300,14 @@ void fill(Tensor& t) {
 constexpr const char* usage =
     "usage: ort LIBRARY MODEL [--threads N] [--iters N | --seconds N] [--input NAME=FILE.pb]… [--shape "
     "NAME=1x3]…\n"
-    "       [--save DIR] [--level avx2|avx2-vnni]\n";
+    "       [--save DIR] [--level avx2|avx2-vnni] [--optimizations all|none]\n";
 
 struct Arguments {
   std::string library, model, save, level;
   int threads = 1;
   std::int64_t iterations = 0;
   double seconds = 5;
+  bool optimized = true;
   std::vector<std::pair<std::string, std::string>> inputs, shapes;
 };
 
@@ -334,6 +335,7 @@ Arguments parse(int argc, char** argv) {
     else if (word == "--shape") a.shapes.push_back(name_and_value(argv[k]));
     else if (word == "--save") a.save = argv[k];
     else if (word == "--level") a.level = argv[k];
+    else if (word == "--optimizations") a.optimized = argv[k] != std::string_view("none");
     else throw std::invalid_argument(std::string(word));
   }
   if (a.model.empty()) throw std::invalid_argument("a library and a model");
@@ -402,10 +404,10 @@ void bench(const Arguments& a) {
   if (!a.level.empty()) stop_at_avx2(a.level == "avx2-vnni");
   const Library ort(a.library.c_str());
   const auto start = Clock::now();
-  constexpr int errors_only = 3, all_optimizations = 99;
+  constexpr int errors_only = 3, no_optimizations = 0, all_optimizations = 99;
   const auto* const environment = ort.make<Environment*>(create_environment, errors_only, "bench");
   auto* const options = ort.make<SessionOptions*>(create_session_options);
-  ort(set_optimization_level, options, all_optimizations);
+  ort(set_optimization_level, options, a.optimized ? all_optimizations : no_optimizations);
   ort(set_threads, options, a.threads);
   ort(set_parallel_nodes, options, 1);
   auto* const session = ort.make<Session*>(create_session, environment, a.model.c_str(), options);
