@@ -1,6 +1,11 @@
-# install_packages PACKAGE...: installs what is missing, with apt. Sourced by tests/run and examples/run.
+# install_packages PACKAGE...: installs what is missing, with apt; without apt, says what must be there. Sourced by
+# tests/run and examples/run.
 install_packages() {
   local missing=() package
+  if ! command -v apt-get > /dev/null; then
+    echo "This system has no apt. Needed, under Debian's names: $*" >&2
+    return
+  fi
   for package in "$@"; do
     [ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null)" = installed ] || missing+=("$package")
   done
