@@ -73,12 +73,10 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-// The position of the first of `ends` outside of brackets opened after `at`, or of a bracket that closes one
-// opened earlier.
-std::size_t find_level(std::string_view text, std::size_t at, std::string_view ends) {
+// The position of the bracket that closes one opened before `at`.
+std::size_t closing_bracket(std::string_view text, std::size_t at) {
   for (int depth = 0; at < text.size();) {
     const char c = text[at];
-    if (depth == 0 && ends.find(c) != ends.npos) return at;
     if (c == '(' || c == '[' || c == '{') ++depth;
     if ((c == ')' || c == ']' || c == '}') && depth-- == 0) return at;
     at = token_at(text, at).end;
@@ -122,24 +120,6 @@ bool is_among(std::string_view word, std::span<const std::string_view> words) {
   return std::ranges::find(words, word) != words.end();
 }
 
-// A call of tenon::fail with the code that starts the arguments of an Error or of `raise`.
-std::string fail_call(std::string_view arguments) {
-  const std::string_view code = trimmed(arguments.substr(0, find_level(arguments, 0, ",")));
-  return str_cat("tenon::fail(", code.starts_with("ErrorCode") ? "tenon::" : "", code, ")");
-}
-
-// The text after `throw`, up to its end, as a call of fail.
-std::string fail_for_throw(std::string_view thrown) {
-  thrown = trimmed(thrown);
-  if (thrown.starts_with("Error(")) return fail_call(thrown.substr(6));
-  return thrown.find("bad_alloc") != thrown.npos ? "tenon::fail(tenon::ErrorCode::out_of_memory)"
-                                                 : "tenon::fail(tenon::ErrorCode::invalid_argument)";
-}
-
-void drop_suffix(std::string& text, std::string_view suffix) {
-  if (text.ends_with(suffix)) text.resize(text.size() - suffix.size());
-}
-
 // Whether the function whose name is at a position chooses among kernels by numbers that a compiled model's
 // calls state. It is inlined, so that the compiler makes the choice and drops what no call needs.
 bool chooses(std::string_view text, std::size_t name) {
@@ -147,12 +127,13 @@ bool chooses(std::string_view text, std::size_t name) {
   const std::string_view said = text.substr(name, open - name);
   if (!has(text, open, "(")) return false;
   if (said.ends_with("_impl") || is_among(said, inlined)) return true;
-  const std::size_t body = skip_blanks(text, find_level(text, open + 1, "") + 1);
+  const std::size_t body = skip_blanks(text, closing_bracket(text, open + 1) + 1);
   return has(text, body, "{") && has(text, skip_blanks(text, body + 1), "simd::dispatch(");
 }
 constexpr std::string_view always_inline = "__attribute__((always_inline)) ";
 
-// Exceptions become calls of `fail`.
+// The text with functions that choose among kernels inlined. The attribute stands here, because in a session,
+// whose calls do not state the numbers, it would only make code larger.
 std::string freestanding_text(std::string_view text) {
   std::string result;
   for (std::size_t at = 0; at < text.size();) {
@@ -162,17 +143,6 @@ std::string freestanding_text(std::string_view text) {
     if (t.part != Part::word) {
       result += word;
       at = t.end;
-    } else if (word == "throw") {
-      const std::size_t end = find_level(text, t.end, ";,");
-      result += fail_for_throw(text.substr(t.end, end - t.end));
-      at = end;
-    } else if (word == "raise" && has(text, next, "(") &&
-               has(text, skip_blanks(text, next + 1), "ErrorCode::")) {
-      const std::size_t end = find_level(text, next + 1, "");
-      drop_suffix(result, "op::");
-      drop_suffix(result, "tenon::");
-      result += fail_call(text.substr(next + 1, end - next - 1));
-      at = end + 1;
     } else if (word == "void" && next < text.size() && is_letter(text[next]) && chooses(text, next)) {
       result += str_cat(result.ends_with("inline ") ? "" : "inline ", always_inline, word);
       at = t.end;

@@ -22,8 +22,9 @@ struct Amalgamation {
   /// or a source, whatever flags each is compiled with. A name that Tenon does not use, or a::b.
   std::string enclosing{};
   /// For programs without heap, exceptions and threads. Headers of loader/freestanding replace the headers of
-  /// the same names; `throw` and `raise` become calls of tenon::fail. The macros ENCLOSING_TENON_USES_VNNI
-  /// and ENCLOSING_TENON_USES_AMX must be defined before the text, as 0 or 1, to say what kernels may use.
+  /// the same names, and functions that choose among kernels are inlined. The macros
+  /// ENCLOSING_TENON_USES_VNNI and ENCLOSING_TENON_USES_AMX must be defined before the text, as 0 or 1, to
+  /// say what kernels may use.
   bool freestanding = false;
   /// Freestanding: the element types that calls are compiled for where the type is known only at run time;
   /// empty: all.

@@ -15,8 +15,8 @@ constexpr struct {
 Picture decode(Bytes bytes, Allocator& allocator) {
   for (const auto& format : formats)
     if (format.is(bytes)) return format.decode(bytes, allocator);
-  op::raise(ErrorCode::invalid_argument, op::ImageDecoder::spec.name,
-            "the bytes are none of BMP, JPEG, JPEG 2000, PNG, PNM, TIFF and WebP");
+  raise(ErrorCode::invalid_argument, op::ImageDecoder::spec.name,
+        "the bytes are none of BMP, JPEG, JPEG 2000, PNG, PNM, TIFF and WebP");
 }
 
 /// ITU-R 601's luma in 16-bit fixed point, whose weights sum to 1: gray stays the same gray.

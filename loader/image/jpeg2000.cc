@@ -105,7 +105,7 @@ Picture decode_jpeg2000(Bytes bytes, Allocator& allocator) {
   };
   const Stream stream = stream_of(file);
   const Codec codec(opj_create_decompress(begins_with(bytes, jp2) ? OPJ_CODEC_JP2 : OPJ_CODEC_J2K));
-  if (!stream || !codec) op::raise(ErrorCode::out_of_memory, op::ImageDecoder::spec.name, format);
+  if (!stream || !codec) raise(ErrorCode::out_of_memory, op::ImageDecoder::spec.name, format);
   opj_set_error_handler(
       codec.get(),
       [](const char* message, void* user) {

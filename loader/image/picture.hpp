@@ -14,7 +14,7 @@ using Picture = Tensor<uint8_t>;
 inline constexpr int64_t memory_limit = int64_t{1} << 30;
 
 [[noreturn, gnu::cold]] void fail(std::string_view format, const auto&... parts) {
-  op::raise(ErrorCode::invalid_argument, op::ImageDecoder::spec.name, format, ": ", parts...);
+  raise(ErrorCode::invalid_argument, op::ImageDecoder::spec.name, format, ": ", parts...);
 }
 
 /// Error{out_of_memory} if an image exceeds the limit at `bytes_a_pixel`, and Error{invalid_argument} if it
@@ -24,8 +24,8 @@ inline void check_extents(std::string_view format, int64_t width, int64_t height
   int64_t bytes;
   if (tenon::detail::mul_overflow(width, height, &bytes) ||
       __builtin_mul_overflow(bytes, bytes_a_pixel, &bytes) || bytes > memory_limit)
-    op::raise(ErrorCode::out_of_memory, op::ImageDecoder::spec.name, format, ": ", width, " x ", height,
-              " pixels take more than ", memory_limit, " bytes to decode");
+    raise(ErrorCode::out_of_memory, op::ImageDecoder::spec.name, format, ": ", width, " x ", height,
+          " pixels take more than ", memory_limit, " bytes to decode");
 }
 
 /// A picture whose pixels are not set yet. Decoding takes another `working` bytes per pixel.

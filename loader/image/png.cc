@@ -19,7 +19,7 @@ class Reader {
     info_ = png_ ? png_create_info_struct(png_) : nullptr;
     if (info_ == nullptr) {
       png_destroy_read_struct(&png_, nullptr, nullptr);
-      op::raise(ErrorCode::out_of_memory, op::ImageDecoder::spec.name, format);
+      raise(ErrorCode::out_of_memory, op::ImageDecoder::spec.name, format);
     }
   }
   ~Reader() { png_destroy_read_struct(&png_, &info_, nullptr); }

@@ -111,8 +111,8 @@ void write_over(const E& e, const TensorView<T, S>& v, std::string_view name) {
                     !Layout<S>::is_static() || !Layout<typename E::shape_type>::is_static(),
                 "the result has other extents than the tensor");
   if (!std::ranges::equal(e.extents(), v.extents()))
-    op::raise(ErrorCode::invalid_shape, name, "a tensor of extents ", to_string(v.extents()),
-              " cannot become one of ", to_string(e.extents()));
+    raise(ErrorCode::invalid_shape, name, "a tensor of extents ", to_string(v.extents()),
+          " cannot become one of ", to_string(e.extents()));
   e.write(v.data());
 }
 

@@ -37,7 +37,7 @@ inline void check_separator(char c) {
   const auto u = static_cast<unsigned char>(c);
   const bool word = (u >= '0' && u <= '9') || ((u | 0x20) >= 'a' && (u | 0x20) <= 'z') || u >= 0x80;
   if (word || c == '\0' || std::string_view("\"\n\r+-.()").find(c) != std::string_view::npos)
-    throw Error(ErrorCode::invalid_argument, "csv", str_cat("character ", int{u}, " cannot part fields"));
+    raise(ErrorCode::invalid_argument, "csv", "character ", int{u}, " cannot part fields");
 }
 
 /// Walks over the fields of a text.
@@ -79,8 +79,7 @@ class CsvFields {
 
   int64_t column() const { return column_; }
   [[noreturn, gnu::cold]] void fail(std::string_view what) const {
-    throw Error(ErrorCode::invalid_argument, std::string(place_),
-                str_cat("line ", line_of_field_, ": ", what));
+    raise(ErrorCode::invalid_argument, place_, "line ", line_of_field_, ": ", what);
   }
 
  private:
@@ -138,11 +137,11 @@ bool read_field(std::string_view field, T& value) {
     value = T(wide);
     if constexpr (PackedElement<T>) return value.value() == wide;
   } else {
-    try {
+    const auto parse = [&] {
       value = tenon::detail::parse_element<T>(field, {});
-    } catch (const Error&) {
-      return false;
-    }
+      return true;
+    };
+    return tenon::detail::attempt<Error>(parse, [](const Error&) { return false; });
   }
   return true;
 }
@@ -234,12 +233,11 @@ template <class T, class S>
   using array_detail::append_field;
   array_detail::check_separator(options.separator);
   if (!v || v.rank() > 2)
-    throw Error(ErrorCode::invalid_shape, "csv",
-                str_cat("no table: ", v ? to_string(v.extents()) : "no tensor"));
+    raise(ErrorCode::invalid_shape, "csv", "no table: ", v ? to_string(v.extents()) : "no tensor");
   const int64_t rows = v.rank() > 0 ? v.extent(0) : 1, columns = v.rank() > 1 ? v.extent(1) : 1;
-  if (columns == 0 && rows > 0) throw Error(ErrorCode::invalid_shape, "csv", "rows without columns");
+  if (columns == 0 && rows > 0) raise(ErrorCode::invalid_shape, "csv", "rows without columns");
   if (!names.empty() && static_cast<int64_t>(names.size()) != columns)
-    throw Error(ErrorCode::invalid_shape, "csv", str_cat(names.size(), " names for ", columns, " columns"));
+    raise(ErrorCode::invalid_shape, "csv", names.size(), " names for ", columns, " columns");
   std::string text;
   for (std::size_t k = 0; k < names.size(); ++k) {
     if (k > 0) text += options.separator;

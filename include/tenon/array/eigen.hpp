@@ -54,7 +54,7 @@ using EigenMap =
 
 template <class T, class S>
 EigenMap<T, S> eigen_map(const TensorView<T, S>& v) {
-  if (!v) throw Error(ErrorCode::invalid_shape, "as_eigen", "no tensor");
+  if (!v) raise(ErrorCode::invalid_shape, "as_eigen", "no tensor");
   const auto extent = [&](int axis) { return static_cast<Eigen::Index>(v.extent(axis)); };
   if constexpr (S::rank == 1) return EigenMap<T, S>(v.data(), extent(0));
   else return EigenMap<T, S>(v.data(), extent(0), extent(1));
@@ -80,8 +80,8 @@ auto view_of_eigen(Pointer data, const D& m) {
       m.size() == 0 || ((m.innerStride() == 1 || (D::IsVectorAtCompileTime != 0 && m.size() == 1)) &&
                         (D::IsVectorAtCompileTime != 0 || m.rows() == 1 || m.outerStride() == m.cols()));
   if (!dense)
-    throw Error(ErrorCode::invalid_shape, "view_of",
-                "the matrix has gaps between its elements: to_tensor(m) copies them without");
+    raise(ErrorCode::invalid_shape, "view_of",
+          "the matrix has gaps between its elements: to_tensor(m) copies them without");
   return TensorView<std::remove_pointer_t<Pointer>, ShapeOfEigen<D>>(data, extents_of_eigen(m));
 }
 

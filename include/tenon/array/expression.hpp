@@ -67,8 +67,7 @@ void replace(Tensor<T, S>& t, const E& e, auto disturbs, auto write) {
 
 [[noreturn, gnu::cold]] inline void raise_extents(std::string_view name, std::span<const int64_t> a,
                                                   std::span<const int64_t> b) {
-  op::raise(ErrorCode::invalid_shape, name, "extents ", to_string(a), " and ", to_string(b),
-            " do not broadcast");
+  raise(ErrorCode::invalid_shape, name, "extents ", to_string(a), " and ", to_string(b), " do not broadcast");
 }
 /// `e` becomes the extents to which e and x broadcast.
 inline void broadcast_with(std::string_view name, Extents& e, std::span<const int64_t> x) {
@@ -236,7 +235,7 @@ Number<T> number(std::string_view place, N x) {
                 "a tensor of integers combines with an integer, not with a floating-point number");
   if constexpr (std::is_integral_v<T> && std::is_integral_v<N> && !std::is_same_v<T, N>)
     if (static_cast<N>(static_cast<T>(x)) != x || is_negative(static_cast<T>(x)) != is_negative(x))
-      op::raise(ErrorCode::invalid_argument, place, "the number ", x, " is no ", name_of(dtype_of<T>));
+      raise(ErrorCode::invalid_argument, place, "the number ", x, " is no ", name_of(dtype_of<T>));
   return {static_cast<T>(x)};
 }
 

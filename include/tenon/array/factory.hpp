@@ -35,7 +35,7 @@ Tensor<T, S> make_full(std::string_view place, std::span<const int64_t> extents,
 /// The number of k >= 0 with start + k * step before stop; Error{invalid_argument} if it is infinite.
 template <class T>
 int64_t count_steps(T start, T stop, T step) {
-  const auto refuse = [](const char* why) { throw Error(ErrorCode::invalid_argument, "arange", why); };
+  const auto refuse = [](const char* why) { raise(ErrorCode::invalid_argument, "arange", why); };
   if constexpr (std::is_integral_v<T>) {
     if (step == 0) refuse("a step of 0");
     if (step > 0 ? start >= stop : start <= stop) return 0;
@@ -146,9 +146,9 @@ namespace array_detail {
 
 template <class T, class S>
 Tensor<T, S> make_linspace(double first, double last, int64_t count) {
-  if (count < 0) throw Error(ErrorCode::invalid_argument, "linspace", str_cat("a count of ", count));
+  if (count < 0) raise(ErrorCode::invalid_argument, "linspace", "a count of ", count);
   if (!std::isfinite(first) || !std::isfinite(last))
-    throw Error(ErrorCode::invalid_argument, "linspace", "bounds are finite");
+    raise(ErrorCode::invalid_argument, "linspace", "bounds are finite");
   auto t = named("linspace", [&] { return Tensor<T, S>::uninitialized(std::span(&count, 1)); });
   const double steps = count > 1 ? static_cast<double>(count - 1) : 1;
   for (int64_t k = 0; k < count; ++k)

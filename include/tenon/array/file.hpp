@@ -19,7 +19,7 @@ struct CloseFile {
 using File = std::unique_ptr<std::FILE, CloseFile>;
 
 [[noreturn, gnu::cold]] inline void file_failed(const std::filesystem::path& file) {
-  throw Error(ErrorCode::io, file.string(), std::strerror(errno));
+  raise(ErrorCode::io, file.string(), std::strerror(errno));
 }
 
 /// The bytes of a regular file, aligned to 64. Error{io} if it does not exist or cannot be read.
@@ -27,11 +27,11 @@ inline Storage read_file(const std::filesystem::path& file) {
   std::error_code failed;
   const std::filesystem::file_status status = std::filesystem::status(file, failed);
   if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
-    throw Error(ErrorCode::io, file.string(), "not a regular file");
+    raise(ErrorCode::io, file.string(), "not a regular file");
   const File in(tenon::detail::open_file(file, false));
   if (in == nullptr) file_failed(file);
   const auto size = std::filesystem::file_size(file, failed);
-  if (failed) throw Error(ErrorCode::io, file.string(), failed.message());
+  if (failed) raise(ErrorCode::io, file.string(), failed.message());
   Storage bytes = Storage::allocate(size);
   std::size_t read = 0;
   while (read < size) {

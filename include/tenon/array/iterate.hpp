@@ -61,8 +61,7 @@ class Rows {
 
   /// Error{invalid_shape} for a view that is absent or has no axis.
   explicit Rows(const TensorView<T, S>& v) : data_(v.data()) {
-    if (!v || v.rank() == 0)
-      throw Error(ErrorCode::invalid_shape, "rows", v ? "a scalar has none" : "no tensor");
+    if (!v || v.rank() == 0) raise(ErrorCode::invalid_shape, "rows", v ? "a scalar has none" : "no tensor");
     layout_ = Layout<typename Row::shape_type>(v.extents().subspan(1));
     each_ = extent_product(layout_.extents());
     size_ = v.extents()[0];
@@ -118,8 +117,7 @@ auto view_as(R&& r, std::span<const int64_t> extents) {
   return named("view_of", [&] {
     const Layout<S> layout(extents);
     if (element_count(extents) != size)
-      throw Error(ErrorCode::invalid_shape, {},
-                  str_cat("extents ", to_string(extents), " for ", size, " elements"));
+      raise(ErrorCode::invalid_shape, {}, "extents ", to_string(extents), " for ", size, " elements");
     return TensorView<ElementOf<R>, S>(std::ranges::data(r), layout, size);
   });
 }

@@ -43,8 +43,7 @@ auto with_axis(const TensorView<T, S>& v) {
   if constexpr (S::rank < 0) {
     const int rank = v.rank();
     if (Axis < -rank - 1 || Axis > rank)
-      throw Error(ErrorCode::out_of_range, "stack",
-                  str_cat("axis ", Axis, " of a result of ", rank + 1, " axes"));
+      raise(ErrorCode::out_of_range, "stack", "axis ", Axis, " of a result of ", rank + 1, " axes");
     Extents extents(v.extents());
     extents.insert(resolve_axis(Axis, rank + 1), 1);
     return TensorView<T>(v.data(), extents);
@@ -76,9 +75,7 @@ using Joined =
 /// The join of views along `axis`, counted from the front; `place` is named in errors.
 template <class Result, class T>
 Result join(std::string_view place, const std::vector<TensorView<const T>>& parts, int64_t axis) {
-  const auto refuse = [&](ErrorCode code, const std::string& why) {
-    throw Error(code, std::string(place), why);
-  };
+  const auto refuse = [&](ErrorCode code, const std::string& why) { raise(code, place, why); };
   if (parts.empty()) refuse(ErrorCode::invalid_argument, "no tensors");
   Extents extents(parts[0].extents());
   if (axis < -extents.size() || axis >= extents.size())
@@ -136,12 +133,11 @@ array_detail::Joined<R, 1> stack(const R& tensors, I axis) {
   for (const X& x : tensors) {
     const auto v = array_detail::part(x);
     Extents extents(v.extents());
-    if (!v) throw Error(ErrorCode::invalid_argument, "stack", "a tensor is absent");
+    if (!v) raise(ErrorCode::invalid_argument, "stack", "a tensor is absent");
     if (parts.size() > 0 && v.rank() + 1 != parts[0].rank())
-      throw Error(ErrorCode::invalid_shape, "stack", "the ranks differ");
+      raise(ErrorCode::invalid_shape, "stack", "the ranks differ");
     if (static_cast<int64_t>(axis) < -v.rank() - 1 || static_cast<int64_t>(axis) > v.rank())
-      throw Error(ErrorCode::out_of_range, "stack",
-                  str_cat("axis ", axis, " of a result of ", v.rank() + 1, " axes"));
+      raise(ErrorCode::out_of_range, "stack", "axis ", axis, " of a result of ", v.rank() + 1, " axes");
     extents.insert(resolve_axis(static_cast<int64_t>(axis), v.rank() + 1), 1);
     parts.emplace_back(v.data(), extents, v.size());
   }

@@ -52,8 +52,8 @@ class MaskedSlice {
   Tensor<value_type, shape_type> eval() const {
     const auto& holds = array_detail::as_operand(mask_);
     if (!std::ranges::equal(holds.extents(), part_.extents()))
-      op::raise(ErrorCode::invalid_shape, "slice", "a mask of extents ", to_string(holds.extents()),
-                " reads a part of extents ", to_string(part_.extents()));
+      raise(ErrorCode::invalid_shape, "slice", "a mask of extents ", to_string(holds.extents()),
+            " reads a part of extents ", to_string(part_.extents()));
     const TensorView<const bool, Shape<dyn>> condition(holds.data(), {holds.size()});
     return op::Compress{}(part_, condition).template as<shape_type>();
   }

@@ -49,8 +49,8 @@ M make_mdspan(const TensorView<T, S>& v, std::index_sequence<K...>) {
            (M::static_extent(axis) == dynamic || M::static_extent(axis) == static_cast<std::size_t>(extent));
   };
   if (!v || v.rank() != static_cast<int>(sizeof...(K)) || !(fits(K) && ...))
-    throw Error(ErrorCode::invalid_shape, "as_mdspan",
-                v ? str_cat("extents ", to_string(v.extents()), " do not fit the type") : "no tensor");
+    raise(ErrorCode::invalid_shape, "as_mdspan",
+          v ? str_cat("extents ", to_string(v.extents()), " do not fit the type") : "no tensor");
   return M(v.data(), static_cast<Index>(v.extents()[K])...);
 }
 
@@ -68,9 +68,8 @@ template <MdspanShaped M>
     int64_t step = 1;
     for (std::size_t k = M::rank(); count > 0 && k-- > 0; step *= extents[static_cast<int64_t>(k)])
       if (extents[static_cast<int64_t>(k)] > 1 && static_cast<int64_t>(m.stride(k)) != step)
-        throw Error(ErrorCode::invalid_shape, {},
-                    str_cat("axis ", k, " has a stride of ", static_cast<int64_t>(m.stride(k)),
-                            ", dense rows have ", step));
+        raise(ErrorCode::invalid_shape, {}, "axis ", k, " has a stride of ",
+              static_cast<int64_t>(m.stride(k)), ", dense rows have ", step);
     return TensorView<typename M::element_type, S>(m.data_handle(), Layout<S>(extents), count);
   });
 }

@@ -80,7 +80,7 @@ class NpyReader {
  private:
   [[noreturn, gnu::cold]] void fail(std::string_view what,
                                     ErrorCode code = ErrorCode::invalid_argument) const {
-    throw Error(code, std::string(place_), str_cat("byte ", at_, ": ", what));
+    raise(code, place_, "byte ", at_, ": ", what);
   }
 
   void skip_blanks() {
@@ -162,12 +162,11 @@ class NpyReader {
 
   NpyHeader check() {
     at_ = header_.data;
-    try {
+    const auto measure = [&] {
       header_.count = element_count(header_.extents);
       header_.bytes = packed_bytes(header_.count, header_.dtype);
-    } catch (const Error& e) {
-      fail(e.message(), e.code());
-    }
+    };
+    tenon::detail::attempt<Error>(measure, [&](const Error& e) { fail(e.message(), e.code()); });
     if (all_.size() - header_.data < static_cast<std::size_t>(header_.bytes))
       fail(str_cat(all_.size() - header_.data, " bytes of elements, ", header_.bytes, " are needed"));
     return header_;
@@ -222,7 +221,7 @@ constexpr std::string_view npy_type(DType d) {
 /// numpy does not have.
 [[nodiscard]] inline std::string npy_header(DType d, std::span<const int64_t> extents) {
   if (npy_type(d).empty())
-    throw Error(ErrorCode::invalid_type, "npy", str_cat("numpy has no type for tensor(", name_of(d), ")"));
+    raise(ErrorCode::invalid_type, "npy", "numpy has no type for tensor(", name_of(d), ")");
   std::string text = str_cat("{'descr': '", npy_type(d), "', 'fortran_order': False, 'shape': (");
   for (std::size_t k = 0; k < extents.size(); ++k)
     text += str_cat(k == 0 ? "" : ", ", extents[k], extents.size() == 1 ? "," : "");
@@ -261,11 +260,8 @@ constexpr std::string_view npy_type(DType d) {
 template <Element T, class S = AnyShape>
 [[nodiscard]] Tensor<T, S> load_npy(const std::filesystem::path& file) {
   Value v = load_npy(file);
-  try {
-    return std::move(v).as<T, S>();
-  } catch (const Error& e) {
-    throw Error(e.code(), file.string(), e.message());
-  }
+  return detail::attempt<Error>([&] { return std::move(v).as<T, S>(); },
+                                [&](const Error& e) { raise(e.code(), file.string(), e.message()); });
 }
 
 /// The bytes of a .npy file. Error{invalid_type} for types that numpy does not have, and for absent tensors.

@@ -91,7 +91,7 @@ inline constexpr T greatest_bound<T> = std::numeric_limits<T>::max();
 
 template <class T, class S>
 Tensor<T, S> make_random(std::span<const int64_t> extents, uint64_t seed, Bound<T> low, Bound<T> high) {
-  const auto refuse = [](const char* why) { throw Error(ErrorCode::invalid_argument, "random", why); };
+  const auto refuse = [](const char* why) { raise(ErrorCode::invalid_argument, "random", why); };
   const kernels::Philox philox(seed);
   auto t = named("random", [&] { return Tensor<T, S>::uninitialized(extents); });
   T* const y = t.data();
@@ -128,8 +128,7 @@ Tensor<T, S> make_random(std::span<const int64_t> extents, uint64_t seed, Bound<
 template <class T, class S>
 Tensor<T, S> make_normal(std::span<const int64_t> extents, uint64_t seed, double mean, double deviation) {
   if (!std::isfinite(mean) || !std::isfinite(deviation) || deviation < 0)
-    throw Error(ErrorCode::invalid_argument, "normal",
-                "mean and deviation are finite, the latter not negative");
+    raise(ErrorCode::invalid_argument, "normal", "mean and deviation are finite, the latter not negative");
   const kernels::Philox philox(seed);
   auto t = named("normal", [&] { return Tensor<T, S>::uninitialized(extents); });
   T* const y = t.data();

@@ -41,11 +41,7 @@ concept Static = is_shape<S> && Layout<S>::is_static();
 /// Returns make(); its Errors name `place`.
 template <class F>
 auto named(std::string_view place, F make) {
-  try {
-    return make();
-  } catch (const Error& e) {
-    throw Error(e.code(), std::string(place), e.message());
-  }
+  return tenon::detail::attempt<Error>(make, [&](const Error& e) { raise(e.code(), place, e.message()); });
 }
 
 }  // namespace array_detail

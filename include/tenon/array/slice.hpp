@@ -146,8 +146,8 @@ struct Place {
 
 [[noreturn, gnu::cold]] inline void raise_cut(std::string_view what, int axis,
                                               std::span<const int64_t> extents) {
-  op::raise(ErrorCode::out_of_range, "slice", what, " outside of axis ", axis, " of extents ",
-            to_string(extents));
+  raise(ErrorCode::out_of_range, "slice", what, " outside of axis ", axis, " of extents ",
+        to_string(extents));
 }
 
 /// Cuts a tensor axis by axis.
@@ -158,7 +158,7 @@ struct Cutter {
 
   int64_t extent() const {
     if (axis >= static_cast<int>(extents.size()))
-      op::raise(ErrorCode::out_of_range, "slice", "more indices than axes of extents ", to_string(extents));
+      raise(ErrorCode::out_of_range, "slice", "more indices than axes of extents ", to_string(extents));
     return extents[static_cast<std::size_t>(axis)];
   }
   int64_t stride() const { return strides[static_cast<std::size_t>(axis)]; }
@@ -191,7 +191,7 @@ struct Cutter {
   }
   void cut(const Stepped& r) {
     const int64_t e = extent();
-    if (r.step == 0) op::raise(ErrorCode::invalid_argument, "slice", "the step on axis ", axis, " is 0");
+    if (r.step == 0) raise(ErrorCode::invalid_argument, "slice", "the step on axis ", axis, " is 0");
     if (r.step > 0) {
       const int64_t begin = r.begin < 0 ? r.begin + e : r.begin, end = r.open      ? e
                                                                        : r.end < 0 ? r.end + e
@@ -233,8 +233,8 @@ inline Extents broadcast_strides(std::span<const int64_t> from, std::span<const 
     const int64_t e = from[static_cast<std::size_t>(k)];
     const bool fits = k + ahead >= 0 ? e == 1 || e == to[static_cast<std::size_t>(k + ahead)] : e == 1;
     if (!fits)
-      op::raise(ErrorCode::invalid_shape, "slice", "a part of extents ", to_string(to),
-                " cannot be given elements of extents ", to_string(from));
+      raise(ErrorCode::invalid_shape, "slice", "a part of extents ", to_string(to),
+            " cannot be given elements of extents ", to_string(from));
     if (k + ahead >= 0 && e != 1) strides[k + ahead] = step;
     step *= e;
   }
@@ -398,7 +398,7 @@ class StridedSlice {
   T& operator()(I... index) const {
     static_assert(S::rank < 0 || S::rank == static_cast<int>(sizeof...(I)), "one index for each axis");
     if (static_cast<int>(sizeof...(I)) != rank())
-      throw Error(ErrorCode::out_of_range, {}, str_cat(sizeof...(I), " indices for rank ", rank()));
+      raise(ErrorCode::out_of_range, {}, sizeof...(I), " indices for rank ", rank());
     return *slice(*this, index...).data();
   }
   /// A part of this part, which refers to the same tensor. x(all, range(0, 3))(0, all)
@@ -463,7 +463,7 @@ template <class T, class S, array_detail::CutSpec... I>
 auto slice(const TensorView<T, S>& x, const I&... i) {
   static_assert(!PackedElement<std::remove_const_t<T>>, "a part of packed elements may begin within a byte");
   using To = typename array_detail::CutShape<S, I...>::type;
-  if (!x) op::raise(ErrorCode::invalid_shape, "slice", "an absent view has no parts");
+  if (!x) raise(ErrorCode::invalid_shape, "slice", "an absent view has no parts");
   const auto place = array_detail::place_of(x.extents(), op::dense_strides(x.extents()), i...);
   if constexpr (array_detail::dense_cut<I...>())
     return DenseSlice<T, To>(x.data() + place.offset, place.extents);

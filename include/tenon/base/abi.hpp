@@ -1,8 +1,8 @@
 // TENON_ABI: the inline namespace of everything that the headers define. Its name states the version, whether
-// kernels are compiled in the headers or in the library, and in the former case the instructions that the
-// compiler may use. Functions of units that disagree are different functions, so the linker never substitutes
-// one unit's code for another's; units that disagree and exchange Tenon's types do not link, and the
-// undefined symbol tells why.
+// there are exceptions, whether kernels are compiled in the headers or in the library, and in the former case
+// the instructions that the compiler may use. Functions of units that disagree are different functions, so
+// the linker never substitutes one unit's code for another's; units that disagree and exchange Tenon's types
+// do not link, and the undefined symbol tells why.
 #pragma once
 
 #include "tenon/base/target.hpp"
@@ -14,7 +14,15 @@
 #define TENON_ABI_PASTE(a, b, c, d, e, f, g, h, i, j, k) a##b##c##d##e##f##g##h##i##j##k
 #define TENON_ABI_JOIN(...) TENON_ABI_PASTE(__VA_ARGS__)
 #define TENON_ABI_NAMED(suffix) \
-  TENON_ABI_JOIN(v, TENON_VERSION_MAJOR, _, TENON_VERSION_MINOR, suffix, , , , , , )
+  TENON_ABI_JOIN(v, TENON_VERSION_MAJOR, _, TENON_VERSION_MINOR, TENON_ABI_ERRORS, suffix, , , , , )
+
+// Whether an error is thrown; without exceptions it ends the program.
+#if defined(__cpp_exceptions) || defined(_CPPUNWIND)
+#define TENON_HAS_EXCEPTIONS
+#define TENON_ABI_ERRORS
+#else
+#define TENON_ABI_ERRORS _without_exceptions
+#endif
 
 #ifdef TENON_COMPILED
 

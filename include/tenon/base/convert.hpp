@@ -195,8 +195,8 @@ std::string format_element(const T& value) {
 
 [[noreturn]] inline void malformed(std::string_view text, DType to) {
   constexpr size_t shown = 64;
-  throw Error(ErrorCode::invalid_argument, "Cast",
-              str_cat("'", text.substr(0, shown), text.size() > shown ? "..." : "", "' is no ", name_of(to)));
+  raise(ErrorCode::invalid_argument, "Cast", "'", text.substr(0, shown), text.size() > shown ? "..." : "",
+        "' is no ", name_of(to));
 }
 
 constexpr std::string_view trim(std::string_view text) {
@@ -452,7 +452,7 @@ inline void convert_n(DType to, void* dst, DType from, const void* src, int64_t 
     convert_n(element_pointer<To>(dst), element_pointer<From>(src), n, options);
   };
   if (to == DType::undefined || from == DType::undefined) {
-    throw Error(ErrorCode::invalid_type, "Cast", "undefined element type");
+    raise(ErrorCode::invalid_type, "Cast", "undefined element type");
   }
   if (n <= 0) return;
   if (is_string(from)) {

@@ -182,8 +182,7 @@ constexpr int64_t packed_bytes(int64_t n, DType d) {
                                           : bits_of(d) / 8;
   const int64_t units = n / per_byte + (n % per_byte != 0);
   if (each != 0 && units > std::numeric_limits<std::ptrdiff_t>::max() / each) {
-    throw Error(ErrorCode::invalid_shape, "",
-                str_cat(n, " elements of ", name_of(d), " overflow the address space"));
+    raise(ErrorCode::invalid_shape, "", n, " elements of ", name_of(d), " overflow the address space");
   }
   return units * each;
 }

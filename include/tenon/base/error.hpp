@@ -1,23 +1,21 @@
-// Tenon's exception type.
+// Tenon's exception type, and `raise`, in which every error ends.
 #pragma once
 
 #include "tenon/base/error_code.hpp"
 
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <exception>
+#include <new>
 #include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
 
-namespace tenon::TENON_ABI {
+#include "tenon/base/platform/compiler.hpp"
 
-constexpr std::string_view name_of(ErrorCode code) {
-  constexpr std::string_view names[] = {
-      "invalid argument", "invalid type",  "invalid shape", "invalid model", "not supported",
-      "out of range",     "out of memory", "input/output",  "limit",         "cancelled"};
-  return names[static_cast<int>(code)];
-}
+namespace tenon::TENON_ABI {
 
 /// An error of the caller or in a file: its kind, its place (operator, node, file), and a description.
 class TENON_PROCESS_WIDE Error : public std::exception {
@@ -58,6 +56,53 @@ template <class... Parts>
   std::string text;
   (detail::append(text, parts), ...);
   return text;
+}
+
+namespace detail {
+#ifndef TENON_HAS_EXCEPTIONS
+// The end of every error where there are no exceptions. The program's TENON_ABORT, if any, runs first: it
+// sees `code` and `text`, and must not return.
+[[noreturn, gnu::cold]] TENON_NOINLINE inline void fail([[maybe_unused]] ErrorCode code, const char* text) {
+#ifdef TENON_ABORT
+  TENON_ABORT();
+#endif
+  std::fprintf(stderr, "tenon: %s\n", text);
+  std::abort();
+}
+#endif
+
+[[noreturn, gnu::cold]] TENON_NOINLINE inline void raise(ErrorCode code, std::string_view where,
+                                                         std::string message) {
+  Error error(code, std::string(where), std::move(message));
+#ifdef TENON_HAS_EXCEPTIONS
+  throw error;
+#else
+  fail(code, error.what());
+#endif
+}
+}  // namespace detail
+
+/// Throws Error(code, where, str_cat(parts...)). Without exceptions (-fno-exceptions) it runs TENON_ABORT(),
+/// or prints the error and aborts.
+template <class... Parts>
+[[noreturn, gnu::cold]] void raise(ErrorCode code, std::string_view where, const Parts&... parts) {
+  detail::raise(code, where, str_cat(parts...));
+}
+/// Ends in an Error that was made before.
+[[noreturn, gnu::cold]] inline void raise(const Error& error) {
+#ifdef TENON_HAS_EXCEPTIONS
+  throw error;
+#else
+  detail::fail(error.code(), error.what());
+#endif
+}
+/// Ends in std::bad_alloc, which needs no memory for a message.
+[[noreturn, gnu::cold]] inline void raise_bad_alloc() {
+#ifdef TENON_HAS_EXCEPTIONS
+  throw std::bad_alloc();
+#else
+  detail::fail(ErrorCode::out_of_memory, name_of(ErrorCode::out_of_memory).data());
+#endif
 }
 
 }  // namespace tenon::TENON_ABI

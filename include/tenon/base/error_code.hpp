@@ -1,6 +1,8 @@
 // The kinds of errors.
 #pragma once
 
+#include <string_view>
+
 #include "tenon/base/version.hpp"
 
 namespace tenon::TENON_ABI {
@@ -17,5 +19,13 @@ enum class TENON_PROCESS_WIDE ErrorCode {
   limit,             ///< a limit that the caller set was reached
   cancelled,         ///< the caller asked a run to stop
 };
+
+/// Ends with a zero.
+constexpr std::string_view name_of(ErrorCode code) {
+  constexpr std::string_view names[] = {
+      "invalid argument", "invalid type",  "invalid shape", "invalid model", "not supported",
+      "out of range",     "out of memory", "input/output",  "limit",         "cancelled"};
+  return names[static_cast<int>(code)];
+}
 
 }  // namespace tenon::TENON_ABI

@@ -80,9 +80,7 @@ struct InlineVector {
     return true;
   }
 
-  [[noreturn]] static void overflow() {
-    throw Error(ErrorCode::out_of_range, {}, str_cat("more than ", N, " elements"));
-  }
+  [[noreturn]] static void overflow() { raise(ErrorCode::out_of_range, {}, "more than ", N, " elements"); }
 };
 
 /// The greatest rank of a tensor.
@@ -101,8 +99,7 @@ struct Str {
   constexpr Str() = default;
   constexpr Str(const char* s) : Str(std::string_view(s)) {}
   constexpr Str(std::string_view s) {
-    if (s.size() > 31)
-      throw Error(ErrorCode::invalid_argument, {}, str_cat("'", s, "' is longer than any known value"));
+    if (s.size() > 31) raise(ErrorCode::invalid_argument, {}, "'", s, "' is longer than any known value");
     for (char c : s) text_[size_++] = c;
   }
   constexpr operator std::string_view() const { return {text_, static_cast<std::size_t>(size_)}; }

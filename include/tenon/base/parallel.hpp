@@ -12,8 +12,10 @@
 #include <exception>
 #include <limits>
 #include <type_traits>
+#include <utility>
 
 #include "tenon/base/platform/compiler.hpp"
+#include "tenon/base/platform/exceptions.hpp"
 #include "tenon/base/platform/mutex.hpp"
 
 namespace tenon::TENON_ABI {
@@ -60,13 +62,11 @@ class TaskCall {
  private:
   void call(int64_t index) {
     if (index > failed_.load(std::memory_order_relaxed)) return;
-    try {
-      function_(f_, index);
-    } catch (...) {
+    if (std::exception_ptr error = caught([&] { function_(f_, index); })) {
       const LockGuard lock(mutex_);
       if (index < failed_.load(std::memory_order_relaxed)) {
         failed_.store(index, std::memory_order_relaxed);
-        error_ = std::current_exception();
+        error_ = std::move(error);
       }
     }
   }
@@ -172,16 +172,17 @@ class Rounds {
       : rounds_(rounds), n_(n), slices_(slices), call_(call), f_(f) {}
 
   void work(int64_t own) {
-    try {
+    const std::exception_ptr failure = caught([&] {
       int64_t round = 0;
       while ((round = std::max(round, done_.load(std::memory_order_acquire) / n_)) < rounds_) {
         for (int64_t k = 0; k < slices_; ++k) work_on((own + k) % slices_, round);
         wait_for(++round * n_);
       }
-    } catch (...) {
+    });
+    if (failure) {
       done_.store(std::numeric_limits<int64_t>::max() / 2);  // lets the other tasks return
       notify_change(done_);
-      throw;
+      std::rethrow_exception(failure);
     }
   }
 

@@ -2,6 +2,7 @@
 // takes nothing from the heap.
 #pragma once
 
+#include "tenon/base/error.hpp"
 #include "tenon/base/heap.hpp"
 #include "tenon/base/version.hpp"
 
@@ -71,11 +72,11 @@ class ScratchStack {
   void next_block(std::size_t bytes) {
     const int next = count_ == 0 ? 0 : current_ + 1;
     if (next == count_ || blocks_[next].size < bytes) {
-      if (next == max_blocks) throw std::bad_alloc();
+      if (next == max_blocks) raise_bad_alloc();
       const std::size_t size = std::max(bytes, size_from(0));
       resize(next);
       void* const p = heap_allocate(size, alignment);
-      if (p == nullptr) throw std::bad_alloc();
+      if (p == nullptr) raise_bad_alloc();
       blocks_[next] = {static_cast<std::byte*>(p), size};
       count_ = next + 1;
     }
@@ -124,7 +125,7 @@ class Scratch {
   template <class T>
   T* take(int64_t n) {
     static_assert(std::is_trivially_destructible_v<T>);
-    if (n < 0 || static_cast<std::size_t>(n) > (SIZE_MAX >> 8) / sizeof(T)) throw std::bad_alloc();
+    if (n < 0 || static_cast<std::size_t>(n) > (SIZE_MAX >> 8) / sizeof(T)) raise_bad_alloc();
     return static_cast<T*>(stack_.take(static_cast<std::size_t>(n) * sizeof(T), mark_.depth));
   }
 

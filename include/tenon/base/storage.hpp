@@ -27,7 +27,7 @@ Int checked_mul(Int a, Int b, std::string_view where) {
   static_assert(std::is_integral_v<Int>);
   Int product;
   if (detail::mul_overflow(a, b, &product)) {
-    throw Error(ErrorCode::invalid_shape, std::string(where), str_cat(a, " x ", b, " is too large"));
+    raise(ErrorCode::invalid_shape, where, a, " x ", b, " is too large");
   }
   return product;
 }
@@ -127,7 +127,7 @@ class Storage {
   template <class T>
   [[nodiscard]] static Storage make(int64_t n, Allocator& allocator = default_allocator()) {
     static_assert(alignof(T) <= storage_alignment);
-    if (n < 0) throw Error(ErrorCode::invalid_shape, "Storage", str_cat("cannot hold ", n, " elements"));
+    if (n < 0) raise(ErrorCode::invalid_shape, "Storage", "cannot hold ", n, " elements");
     const size_t bytes = checked_mul(static_cast<size_t>(n), sizeof(T), "Storage");
     if constexpr (std::is_trivially_default_constructible_v<T> && std::is_trivially_destructible_v<T>) {
       return allocate(bytes, allocator);
@@ -147,7 +147,7 @@ class Storage {
   [[nodiscard]] static Storage keep(void* data, size_t bytes, Owner owner) {
     auto* block =
         new (std::nothrow) KeepBlock<Owner>{{{1}, &KeepBlock<Owner>::destroy, nullptr}, std::move(owner)};
-    if (block == nullptr) throw Error(ErrorCode::out_of_memory, "Storage", "no memory for a block's owner");
+    if (block == nullptr) raise(ErrorCode::out_of_memory, "Storage", "no memory for a block's owner");
     if constexpr (std::is_same_v<Owner, FilePart>) block->file_part = &block->owner;
     return Storage(block, data, bytes, true);
   }
@@ -182,8 +182,8 @@ class Storage {
   /// A handle to a part of the same block. Error{out_of_range} if the part exceeds this one.
   [[nodiscard]] Storage slice(size_t offset, size_t bytes) const {
     if (offset > bytes_ || bytes > bytes_ - offset) {
-      throw Error(ErrorCode::out_of_range, "Storage",
-                  str_cat(bytes, " bytes at ", offset, " reach beyond a block of ", bytes_));
+      raise(ErrorCode::out_of_range, "Storage", bytes, " bytes at ", offset, " reach beyond a block of ",
+            bytes_);
     }
     Storage part = *this;
     if (part.data_ != nullptr) part.data_ = static_cast<std::byte*>(part.data_) + offset;
@@ -282,10 +282,10 @@ class Storage {
   }
 
   [[noreturn, gnu::cold]] static void refuse_to_write() {
-    throw Error(ErrorCode::invalid_argument, "Storage", "the memory may only be read");
+    raise(ErrorCode::invalid_argument, "Storage", "the memory may only be read");
   }
   [[noreturn]] static void no_memory(size_t bytes) {
-    throw Error(ErrorCode::out_of_memory, "Storage", str_cat("cannot allocate ", bytes, " bytes"));
+    raise(ErrorCode::out_of_memory, "Storage", "cannot allocate ", bytes, " bytes");
   }
 
   Block* block_ = nullptr;  // nullptr: borrowed, or empty

@@ -26,7 +26,7 @@ class ThreadPool final : public Executor {
   /// Error{invalid_argument} outside 1 to 4096.
   explicit ThreadPool(int threads) {
     if (threads < 1 || threads > 4096)
-      throw Error(ErrorCode::invalid_argument, "ThreadPool", str_cat("cannot have ", threads, " threads"));
+      raise(ErrorCode::invalid_argument, "ThreadPool", "cannot have ", threads, " threads");
   }
 
   using Executor::run;
@@ -51,20 +51,21 @@ class ThreadPool final : public Executor {
   /// Error{out_of_memory} if the system cannot start that many.
   explicit ThreadPool(int threads) {
     if (threads < 1 || threads > 4096) {
-      throw Error(ErrorCode::invalid_argument, "ThreadPool", str_cat("cannot have ", threads, " threads"));
+      raise(ErrorCode::invalid_argument, "ThreadPool", "cannot have ", threads, " threads");
     }
     // A worker that spins while the thread it waits for has no processor only slows that thread down.
     spin_ = threads <= detail::allowed_processors();
-    try {
+    const auto start = [&] {
       workers_.reserve(static_cast<size_t>(threads - 1));
       while (static_cast<int>(workers_.size()) + 1 < threads)
         workers_.emplace_back([this, own = static_cast<int>(workers_.size()) + 1] { work(own); });
-    } catch (const std::exception& error) {
+    };
+    detail::attempt<std::exception>(start, [&](const std::exception& error) {
       const size_t started = workers_.size() + 1;
       stop();
-      throw Error(ErrorCode::out_of_memory, "ThreadPool",
-                  str_cat("only ", started, " of ", threads, " threads: ", error.what()));
-    }
+      raise(ErrorCode::out_of_memory, "ThreadPool", "only ", started, " of ", threads,
+            " threads: ", error.what());
+    });
   }
 
   ~ThreadPool() override { stop(); }

@@ -45,8 +45,7 @@ constexpr bool visit_types(TypeList<Ts...>, DType d, F&& f) {
 /// @throws Error{invalid_type} when d is undefined.
 template <class F>
 constexpr void visit_dtype(DType d, F&& f) {
-  if (!visit_types(all_types{}, d, f))
-    throw Error(ErrorCode::invalid_type, "dtype", "undefined element type");
+  if (!visit_types(all_types{}, d, f)) raise(ErrorCode::invalid_type, "dtype", "undefined element type");
 }
 
 }  // namespace tenon::TENON_ABI

@@ -41,19 +41,17 @@ class GraphBody final : public CapturingBody {
     return infer_with(nullptr, inputs);
   }
   std::vector<op::Info> infer_in(const op::Context& scope, std::span<const op::Info> inputs) const override {
-    try {
-      return infer_with(&scope, inputs);
-    } catch (const Error&) {  // no run of the body may be possible with the captured values
-      return infer_with(nullptr, inputs);
-    }
+    // No run of the body may be possible with the captured values.
+    return tenon::detail::attempt<Error>([&] { return infer_with(&scope, inputs); },
+                                         [&](const Error&) { return infer_with(nullptr, inputs); });
   }
 
   std::vector<Value> run(op::Context& scope, std::span<const Value> inputs) const override {
     check_count(inputs.size());
     for (const Program::Given& g : std::span(program().given()).subspan(inputs.size()))
       if (scope.value(g.outer) == nullptr)
-        throw Error(ErrorCode::invalid_argument, graph_->name(),
-                    "a graph that captures values runs within a session only");
+        raise(ErrorCode::invalid_argument, graph_->name(),
+              "a graph that captures values runs within a session only");
     std::vector<const Value*> in;
     for (const Value& v : inputs) in.push_back(&v);
     std::vector<Value> out(program().outputs().size());
@@ -83,9 +81,8 @@ class GraphBody final : public CapturingBody {
       const bool both = declared.type && declared.type.kind != Kind::unknown && inputs[k].type &&
                         inputs[k].type.kind != Kind::unknown;
       if (both && !(declared.type == inputs[k].type))
-        throw Error(ErrorCode::invalid_type, graph_->name(),
-                    str_cat("input ", k, " is ", to_string(inputs[k].type), ", but ",
-                            to_string(declared.type), " is declared"));
+        raise(ErrorCode::invalid_type, graph_->name(), "input ", k, " is ", to_string(inputs[k].type),
+              ", but ", to_string(declared.type), " is declared");
       if (inputs[k].present()) given[k] = inputs[k];
     }
     const detail::Plan plan = runner_.plan(given);
@@ -103,8 +100,8 @@ class GraphBody final : public CapturingBody {
   }
   void check_count(std::size_t given) const {
     if (given != graph_->inputs().size())
-      throw Error(ErrorCode::invalid_model, graph_->name(),
-                  str_cat("the graph has ", graph_->inputs().size(), " inputs, and is given ", given));
+      raise(ErrorCode::invalid_model, graph_->name(), "the graph has ", graph_->inputs().size(),
+            " inputs, and is given ", given);
   }
 
   std::shared_ptr<const Graph> graph_;

@@ -12,9 +12,9 @@ inline void Frame::admit(const Budget& budget) const {
   for (const Graph::Node& n : program_.nodes())
     for (ValueId v : n.outputs)
       if (const int64_t bytes = bytes_of(v); bytes > most) greatest = &n, most = bytes;
-  throw Error(ErrorCode::limit, greatest ? describe(*greatest) : "plan",
-              str_cat("the values of the run take ", planned_bytes_, " bytes, this node's ", most, ", and ",
-                      budget.meter()->left(), " are left of the bound of ", budget.meter()->bound()));
+  raise(ErrorCode::limit, greatest ? describe(*greatest) : "plan", "the values of the run take ",
+        planned_bytes_, " bytes, this node's ", most, ", and ", budget.meter()->left(),
+        " are left of the bound of ", budget.meter()->bound());
 }
 
 inline int64_t Frame::planned_bytes() const {

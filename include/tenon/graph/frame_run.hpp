@@ -9,15 +9,15 @@ namespace tenon::TENON_ABI::detail {
 inline void Frame::run(std::span<const Value* const> inputs, const op::Context* outer,
                        std::span<Value> outputs, Profile* profile, Budget* budget) {
   const Bounded bounded(*this, budget, plan_.arena_bytes);
-  try {
+  const std::exception_ptr failure = caught([&] {
     bind(inputs, outer, outputs);
     run_bound(outputs, profile);
-  } catch (...) {
-    unbind();
-    std::ranges::fill(outputs, Value());
-    throw;
-  }
+  });
   unbind();
+  if (failure) {
+    std::ranges::fill(outputs, Value());
+    std::rethrow_exception(failure);
+  }
 }
 
 inline void Frame::run_bound(std::span<Value> outputs, Profile* profile) {
@@ -25,7 +25,7 @@ inline void Frame::run_bound(std::span<Value> outputs, Profile* profile) {
     if (entry(program_.outputs()[o]).place == Place::run_time) keep(std::exchange(outputs[o], Value()));
   Budget* const budget = budget_;
   std::size_t s = 0;
-  try {
+  const auto steps = [&] {
     if (profile == nullptr) {
       for (; s < steps_.size(); ++s) {
         if (budget != nullptr) budget->check();
@@ -43,13 +43,11 @@ inline void Frame::run_bound(std::span<Value> outputs, Profile* profile) {
         profile->entries.push_back({n.name, std::string(n.op.spec().name), since.count(), took.count()});
       }
     }
-  } catch (const Error& e) {
-    const Graph::Node& n = *steps_[s].node;
+  };
+  const auto named = [&] { attempt<Error>(steps, [&](const Error& e) { rethrow_at(*steps_[s].node, e); }); };
+  if (const std::exception_ptr failure = caught(named)) {
     release();
-    rethrow_at(n, e);
-  } catch (...) {
-    release();
-    throw;
+    std::rethrow_exception(failure);
   }
   for (std::size_t o = 0; o < outputs.size(); ++o) {
     const ValueId id = program_.outputs()[o];
@@ -142,7 +140,7 @@ inline void Frame::fresh(const Step& s) {
   for (std::size_t k = 0; k < s.out.size(); ++k) {
     if (s.out[k] == nullptr) continue;
     if (!*s.out[k] && program_.used(n.outputs[k]))
-      op::raise(ErrorCode::invalid_model, n.op.spec().name, "result ", k, " was not given a value");
+      raise(ErrorCode::invalid_model, n.op.spec().name, "result ", k, " was not given a value");
     *s.out[k] = owned(*s.out[k]);
     if (*s.out[k]) check_planned(n, k, *s.out[k]);
   }
@@ -162,9 +160,8 @@ inline void Frame::admit_text(const Step& s) const {
   }
   if (strings > 0) most = most_text(s.node->op, s.in, strings);
   if (most > meter()->left())
-    throw Error(ErrorCode::limit, {},
-                str_cat("strings of up to ", most, " bytes, and ", meter()->left(),
-                        " are left of the bound of ", meter()->bound()));
+    raise(ErrorCode::limit, {}, "strings of up to ", most, " bytes, and ", meter()->left(),
+          " are left of the bound of ", meter()->bound());
 }
 
 inline void Frame::count_text(const Step& s) {

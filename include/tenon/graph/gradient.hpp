@@ -85,7 +85,7 @@ class Differentiation {
       Step step(*this, writer_, made);
       step.first_ = static_cast<int>(graph_.nodes().size());
       if (step.first_ > max_nodes)
-        throw Error(ErrorCode::not_supported, "Gradient", str_cat("more than ", max_nodes, " nodes"));
+        raise(ErrorCode::not_supported, "Gradient", "more than ", max_nodes, " nodes");
       const Rule* rule = find_rule(step.node_.op.op_class());
       if (rule == nullptr) step.refuse("no derivative of ", std::string_view(step.node_.op.spec().name));
       rule->apply(step);
@@ -195,8 +195,8 @@ inline void check_captures(const Graph& graph, std::span<const ValueId> names, s
   const auto need = [&](ValueId v) {
     if (v < 0 || independent[static_cast<std::size_t>(v)]) return;
     if (is_capture(v))
-      throw Error(ErrorCode::not_supported, "Gradient",
-                  "y depends on a value of the graph around that neither xs nor zs names");
+      raise(ErrorCode::not_supported, "Gradient",
+            "y depends on a value of the graph around that neither xs nor zs names");
     needed[static_cast<std::size_t>(v)] = true;
   };
   need(y);
@@ -235,7 +235,7 @@ struct GradientRequest {
   names.insert(names.end(), request.zs.begin(), request.zs.end());
   const auto check = [&](ValueId v) {
     if (v < 0 || v >= static_cast<ValueId>(graph.values().size()))
-      throw Error(ErrorCode::invalid_argument, "Gradient", "a value is not of this graph");
+      raise(ErrorCode::invalid_argument, "Gradient", "a value is not of this graph");
   };
   for (ValueId v : names) check(v);
   for (ValueId v : request.inputs) check(v);
@@ -243,8 +243,7 @@ struct GradientRequest {
   const auto check_floats = [&](std::string_view name, ValueId v) {
     if (const Type t = graph.entry(v).info.type;
         t && t.kind != Kind::unknown && !(t.kind == Kind::tensor && is_float(t.element)))
-      throw Error(ErrorCode::invalid_type, "Gradient",
-                  str_cat(name, " is ", to_string(t), ", not a tensor of floats"));
+      raise(ErrorCode::invalid_type, "Gradient", name, " is ", to_string(t), ", not a tensor of floats");
   };
   for (ValueId x : request.xs) check_floats("an x", x);
   check_floats("y", request.y);
@@ -252,8 +251,8 @@ struct GradientRequest {
   ValueId y = request.y;
   if (!request.inputs.empty()) {
     if (request.inputs.size() != names.size())
-      throw Error(ErrorCode::invalid_argument, "Gradient",
-                  str_cat(request.inputs.size(), " inputs for ", names.size(), " values"));
+      raise(ErrorCode::invalid_argument, "Gradient", request.inputs.size(), " inputs for ", names.size(),
+            " values");
     y = gradients::replay(graph, operators, names, request.inputs, y);
   }
   const std::span all(names);

@@ -196,8 +196,8 @@ class Graph {
   };
 
   [[noreturn]] void raise(ErrorCode code, std::string message) const {
-    throw Error(code, name_.empty() ? std::string("graph") : str_cat("graph '", name_, "'"),
-                std::move(message));
+    tenon::raise(code, name_.empty() ? std::string("graph") : str_cat("graph '", name_, "'"),
+                 std::move(message));
   }
   std::vector<ValueId> add_nodes(const Graph& from, std::vector<ValueId> here, std::string_view prefix);
   class LoweredNode;

@@ -61,7 +61,7 @@ inline void Graph::add_attribute_inputs(Node& n, std::vector<op::Info>& in) {
     return operand_info(n.inputs[at]);
   };
   if (const op::Message m = n.op.add_attribute_inputs(in, make); !m.empty())
-    throw Error(ErrorCode::invalid_model, detail::describe(n), std::string(m.view()));
+    tenon::raise(ErrorCode::invalid_model, detail::describe(n), m.view());
   n.op = n.op.with_newest_inputs();
 }
 
@@ -75,15 +75,12 @@ inline std::vector<ValueId> Graph::add_node(std::string node_name, AnyOperator o
   std::vector<op::Info> in, out(made);
   for (ValueId id : n.inputs) in.push_back(operand_info(id));
   if (!n.op.newest_inputs()) add_attribute_inputs(n, in);
-  op::Message m;
-  try {
-    m = n.op.infer(in, out);
-  } catch (const Error& e) {
-    throw Error(e.code(), detail::describe(n), e.what());
-  }
+  const op::Message m =
+      detail::attempt<Error>([&] { return n.op.infer(in, out); },
+                             [&](const Error& e) { tenon::raise(e.code(), detail::describe(n), e.what()); });
   if (!m.empty())
-    throw Error(m.code() == ErrorCode::invalid_type ? m.code() : ErrorCode::invalid_model,
-                detail::describe(n), str_cat(m.view(), " [", op::describe_operands(n.op.spec(), in), "]"));
+    tenon::raise(m.code() == ErrorCode::invalid_type ? m.code() : ErrorCode::invalid_model,
+                 detail::describe(n), m.view(), " [", op::describe_operands(n.op.spec(), in), "]");
   if (made == 1 && n.op.renews()) {
     LoweredNode renewed(*this, n, in);
     if (const ValueId id = n.op.renew(renewed); id >= 0) {
@@ -117,8 +114,8 @@ std::optional<Graph> Graph::function_of(const Node& node, F content) const {
   const std::vector<ValueId> results = n.op.lower(lowered);
   if (results.empty()) return {};
   if (results.size() < node.outputs.size())
-    throw Error(ErrorCode::invalid_model, detail::describe(node),
-                str_cat("lower gives ", results.size(), " of ", node.outputs.size(), " results"));
+    tenon::raise(ErrorCode::invalid_model, detail::describe(node), "lower gives ", results.size(), " of ",
+                 node.outputs.size(), " results");
   for (std::size_t k = 0; k < node.outputs.size(); ++k) g.add_output(str_cat("out", k), results[k]);
   return g;
 }

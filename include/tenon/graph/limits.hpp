@@ -46,8 +46,8 @@ class Meter final : public Allocator {
     const int64_t before = used_.fetch_add(bytes, std::memory_order_relaxed);
     if (bytes <= bound_ && before <= bound_ - bytes) return;
     give(bytes);
-    throw Error(ErrorCode::limit, "memory",
-                str_cat(bytes, " bytes more than the ", before, " in use pass the bound of ", bound_));
+    raise(ErrorCode::limit, "memory", bytes, " bytes more than the ", before, " in use pass the bound of ",
+          bound_);
   }
   void give(int64_t bytes) noexcept { used_.fetch_sub(bytes, std::memory_order_relaxed); }
   int64_t bound() const { return bound_; }
@@ -89,9 +89,8 @@ class Deadline {
   /// Error{limit} once it has passed. The message names `what`, the work that took the time.
   void check(std::string_view what) const {
     if (timed_ && Clock::now() >= end_)
-      throw Error(ErrorCode::limit, {},
-                  str_cat(what, " has passed its time of ",
-                          std::chrono::duration_cast<std::chrono::milliseconds>(limit_).count(), " ms"));
+      raise(ErrorCode::limit, {}, what, " has passed its time of ",
+            std::chrono::duration_cast<std::chrono::milliseconds>(limit_).count(), " ms");
   }
   /// The end; none if there is no limit.
   std::optional<Clock::time_point> end() const { return timed_ ? std::optional(end_) : std::nullopt; }
@@ -118,7 +117,7 @@ class Budget {
 
   /// Before each node.
   void check() const {
-    if (options_.stop.stop_requested()) throw Error(ErrorCode::cancelled, {}, "the run was cancelled");
+    if (options_.stop.stop_requested()) raise(ErrorCode::cancelled, {}, "the run was cancelled");
     deadline_.check("the run");
   }
   /// Waits until `done`, which is called under the lock. Errors of `check` if a bound ends the wait.
@@ -133,7 +132,7 @@ class Budget {
   void count(const void* body) {
     check();
     if (options_.max_iterations != no_bound && ++runs_[body] > options_.max_iterations)
-      throw Error(ErrorCode::limit, {}, str_cat("more than ", options_.max_iterations, " iterations"));
+      raise(ErrorCode::limit, {}, "more than ", options_.max_iterations, " iterations");
   }
   /// Memory for values; null if it is unbounded.
   Meter* meter() const { return meter_.get(); }

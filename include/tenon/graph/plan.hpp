@@ -108,13 +108,11 @@ class Planner {
     in_.clear();
     out_.assign(n.outputs.size(), op::Info{});
     for (ValueId v : n.inputs) in_.push_back(v < 0 ? op::Info{} : at(v).info);
-    op::Message m;
-    try {
-      m = n.op.infer(in_, out_);
+    const auto infer = [&] {
+      const op::Message m = n.op.infer(in_, out_);
       if (!m.empty()) op::raise_rule(n.op.spec(), in_, m);
-    } catch (const Error& e) {
-      rethrow_at(n, e);
-    }
+    };
+    attempt<Error>(infer, [&](const Error& e) { rethrow_at(n, e); });
     // A provisional result comes from a rule that lacks some of the values it needs, and may still refuse
     // them. The run then calls the rule again with all values.
     bool known = true;
@@ -290,12 +288,11 @@ class Planner {
       const int s = first_[static_cast<std::size_t>(v)];
       if (s < 0 || at(v).root != v || at(v).place != Place::arena) continue;
       const int64_t bytes = bytes_of(at(v).info);
-      if (bytes > INT64_MAX / 4)
-        throw Error(ErrorCode::out_of_memory, "plan", "a value is larger than memory");
+      if (bytes > INT64_MAX / 4) raise(ErrorCode::out_of_memory, "plan", "a value is larger than memory");
       blocks.push_back({v, s, at(v).last, (bytes + 63) / 64 * 64});
       plan_.naive_bytes += blocks.back().bytes;
       if (plan_.naive_bytes > INT64_MAX / 4)
-        throw Error(ErrorCode::out_of_memory, "plan", "the values are larger than memory");
+        raise(ErrorCode::out_of_memory, "plan", "the values are larger than memory");
     }
     std::ranges::sort(blocks, {}, &Block::first);
     std::vector<std::size_t> order(blocks.size());

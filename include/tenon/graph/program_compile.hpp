@@ -133,11 +133,7 @@ inline bool Program::expand(const Graph& graph, const Node& from, const Node& n,
 
 inline void Program::check_time(const Node& n) const {
   if (budget_ == nullptr) return;
-  try {
-    budget_->check();
-  } catch (const Error& e) {
-    detail::rethrow_at(n, e);
-  }
+  detail::attempt<Error>([&] { budget_->check(); }, [&](const Error& e) { detail::rethrow_at(n, e); });
 }
 
 inline void Program::compile_bodies(Node& n, const ProgramOptions& options) {

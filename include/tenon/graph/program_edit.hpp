@@ -127,11 +127,8 @@ inline ValueId Program::add_value(std::string name) {
 inline std::vector<op::Info> Program::inferred(const AnyOperator& op, const Node& n) const {
   std::vector<op::Info> in, out(n.outputs.size());
   for (ValueId v : n.inputs) in.push_back(v < 0 ? op::Info{} : info(v));
-  bool fits = false;
-  try {
-    fits = op.infer(in, out).empty();
-  } catch (const Error&) {
-  }
+  const bool fits =
+      detail::attempt<Error>([&] { return op.infer(in, out).empty(); }, [](const Error&) { return false; });
   if (!fits) out.assign(out.size(), {});
   for (op::Info& i : out) i.data = nullptr;
   return out;
@@ -183,8 +180,7 @@ inline bool Program::tidy() {
         s = open;
         for_each_operand(node(n), [&](ValueId v) {
           if (const int m = maker(v); m >= 0 && state[static_cast<std::size_t>(m)] == open)
-            throw Error(ErrorCode::invalid_model, std::string(edit_->pass),
-                        str_cat(label(m), " depends on itself"));
+            raise(ErrorCode::invalid_model, edit_->pass, label(m), " depends on itself");
           push_maker(v);
         });
         continue;

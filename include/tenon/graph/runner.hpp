@@ -22,13 +22,9 @@ class Runner {
     std::unique_ptr<Frame> frame = take(inputs, outer, budget);
     const bool metered = budget != nullptr && budget->meter() != nullptr;
     const int64_t most = !metered ? no_bound : outer != nullptr ? idle_of_body : budget->meter()->bound();
-    try {
-      frame->run(inputs, outer, outputs, profile, budget);
-    } catch (...) {
-      give(std::move(frame), most);
-      throw;
-    }
+    const std::exception_ptr failure = caught([&] { frame->run(inputs, outer, outputs, profile, budget); });
     give(std::move(frame), most);
+    if (failure) std::rethrow_exception(failure);
   }
 
   /// A frame for inputs of these types and extents, for the caller's exclusive use.

@@ -72,12 +72,12 @@ class Outputs {
   std::size_t number(std::string_view name) const {
     for (std::size_t k = 0; k < names_.size(); ++k)
       if (names_[k] == name) return number(k);
-    throw Error(ErrorCode::invalid_argument, "session", str_cat("there is no output '", name, "'"));
+    raise(ErrorCode::invalid_argument, "session", "there is no output '", name, "'");
   }
   std::size_t number(std::size_t k) const {
     if (k < values_.size()) return k;
-    throw Error(ErrorCode::invalid_argument, "session",
-                str_cat("there is no output ", k, ", but ", values_.size(), " outputs"));
+    raise(ErrorCode::invalid_argument, "session", "there is no output ", k, ", but ", values_.size(),
+          " outputs");
   }
 
   friend class Session;

@@ -90,7 +90,7 @@ TENON_SESSION Session& Session::operator=(Session&&) noexcept = default;
 TENON_SESSION Session::~Session() = default;
 
 TENON_SESSION Session::State& Session::state() const {
-  if (state_ == nullptr) throw Error(ErrorCode::invalid_argument, "session", "it was moved from");
+  if (state_ == nullptr) raise(ErrorCode::invalid_argument, "session", "it was moved from");
   return *state_;
 }
 TENON_SESSION const Graph& Session::graph() const { return state().graph; }
@@ -99,7 +99,7 @@ TENON_SESSION const std::vector<PassReport>& Session::reports() const { return s
 
 TENON_SESSION void Binding::run() {
   if (bound_ == nullptr)
-    throw Error(ErrorCode::invalid_argument, "binding", "it is bound to nothing, or was moved from");
+    raise(ErrorCode::invalid_argument, "binding", "it is bound to nothing, or was moved from");
   const ScopedPool use(bound_->executor);
   if (!detail::Budget::needed(bound_->options)) return bound_->frame->run(outputs_.values_, nullptr);
   detail::Budget budget(bound_->options, *bound_->allocator);
@@ -193,7 +193,7 @@ void Session::State::with_inputs(const Feeds& feeds, Outputs& results, const Run
   for (std::size_t k = 0; k < count; ++k)
     if (const Graph::ValueEntry& e = graph.entry(graph.inputs()[k]);
         inputs[k] == nullptr && !e.optional && variant->needed[k])
-      throw Error(ErrorCode::invalid_argument, "session", str_cat("input '", e.name, "' is missing"));
+      raise(ErrorCode::invalid_argument, "session", "input '", e.name, "' is missing");
   results.values_.resize(requested(run).size());
   if (results.names_ != requested(run)) results.names_ = requested(run);
   const ScopedPool use(executor());
@@ -211,22 +211,22 @@ TENON_SESSION std::size_t Session::State::feed(std::string_view name, const Valu
     inputs[k] = &value;
     return k + 1;
   }
-  throw Error(ErrorCode::invalid_argument, "session", str_cat("there is no input '", name, "'"));
+  raise(ErrorCode::invalid_argument, "session", "there is no input '", name, "'");
 }
 
 TENON_SESSION void Session::State::check(const Graph::ValueEntry& e, const Value& v) const {
   const auto where = [&] { return str_cat("input '", e.name, "'"); };
   if (e.info.type && e.info.type.kind != Kind::unknown && !(v.type() == e.info.type))
-    throw Error(ErrorCode::invalid_type, where(),
-                str_cat(to_string(v.type()), " given, ", to_string(e.info.type), " declared"));
+    raise(ErrorCode::invalid_type, where(), to_string(v.type()), " given, ", to_string(e.info.type),
+          " declared");
   if (!v.is_tensor() || e.info.dims.fits(v.tensor().extents())) return;
   std::string declared;
   for (const Dim d : e.info.dims)
     declared += str_cat(declared.empty() ? "" : ",", d.known()      ? std::to_string(d.value())
                                                      : d.symbolic() ? std::string(graph.symbol_name(d))
                                                                     : "?");
-  throw Error(ErrorCode::invalid_shape, where(),
-              str_cat(to_string(v.tensor().extents()), " given, (", declared, ") declared"));
+  raise(ErrorCode::invalid_shape, where(), to_string(v.tensor().extents()), " given, (", declared,
+        ") declared");
 }
 
 TENON_SESSION std::shared_ptr<Session::State::Variant> Session::State::find_variant(
@@ -246,7 +246,7 @@ TENON_SESSION std::shared_ptr<Session::State::Variant> Session::State::find_vari
     else compiled.wait(lock, ended);
     if (v->progress == Variant::Progress::ready) return v;
     if (v->progress == Variant::Progress::failed) {
-      if (v->error) throw Error(*v->error);
+      if (v->error) raise(*v->error);
       std::rethrow_exception(v->other);
     }
   }
@@ -276,26 +276,30 @@ TENON_SESSION void Session::State::make(const std::shared_ptr<Variant>& variant,
     }
     compiled.notify_all();
   };
-  try {
+  const auto compile_variant = [&] {
     std::vector<ValueId> ids = ids_of(variant->outputs);
     if (options.source == nullptr) {
       compile(*variant, graph, std::move(ids), budget);
     } else {
       const Graph again = options.source->read();
       if (again.values().size() != graph.values().size() || again.nodes().size() != graph.nodes().size())
-        throw Error(ErrorCode::io, "session", "the graph is not the one that it was");
+        raise(ErrorCode::io, "session", "the graph is not the one that it was");
       compile(*variant, again, std::move(ids), budget);
     }
-  } catch (const Error& e) {
+  };
+  Progress reached = Progress::failed;
+  const auto fail = [&](const Error& e) {
     // The bounds apply to this run only. A waiting run has its own bounds, and compiles again.
     const bool bounded = e.code() == ErrorCode::limit || e.code() == ErrorCode::cancelled;
+    if (budget != nullptr && bounded) reached = Progress::given_up;
     variant->error = e;
-    end(budget != nullptr && bounded ? Progress::given_up : Progress::failed);
-    throw;
-  } catch (...) {
-    variant->other = std::current_exception();
-    end(Progress::failed);
-    throw;
+    raise(e);
+  };
+  const std::exception_ptr failure = detail::caught([&] { detail::attempt<Error>(compile_variant, fail); });
+  if (failure) {
+    variant->other = failure;
+    end(reached);
+    std::rethrow_exception(failure);
   }
   end(Progress::ready);
 }
@@ -307,8 +311,7 @@ TENON_SESSION std::vector<ValueId> Session::State::ids_of(const std::vector<std:
     ValueId id = graph.find(name);
     for (std::size_t k = 0; id < 0 && k < names.size(); ++k)
       if (names[k] == name) id = outputs[k];
-    if (id < 0)
-      throw Error(ErrorCode::invalid_argument, "session", str_cat("there is no value '", name, "'"));
+    if (id < 0) raise(ErrorCode::invalid_argument, "session", "there is no value '", name, "'");
     ids.push_back(id);
   }
   return ids;

@@ -52,7 +52,7 @@ class Fft {
  public:
   /// Tables lie in `scratch`, and live as long as it does. n >= 1.
   Fft(int64_t n, Scratch& scratch) : n_(n) {
-    if (n > int64_t{1} << 48) throw std::bad_alloc();
+    if (n > int64_t{1} << 48) raise_bad_alloc();
     int64_t rest = n;
     for (int radix : {4, 2, 3, 5, 7, 11, 13})
       for (; rest % radix == 0; rest /= radix) radices_[passes_++] = static_cast<int8_t>(radix);

@@ -128,10 +128,9 @@ inline const LevelInfo* requested_level() {
 
 namespace detail {
 [[noreturn]] inline void throw_no_level() {
-  throw Error(
-      ErrorCode::not_supported, "kernels",
-      str_cat("this program was built for a level that this processor does not support; it supports: ",
-              names(std::span(levels).first(static_cast<std::size_t>(processor_level()) + 1))));
+  raise(ErrorCode::not_supported, "kernels",
+        "this program was built for a level that this processor does not support; it supports: ",
+        names(std::span(levels).first(static_cast<std::size_t>(processor_level()) + 1)));
 }
 }  // namespace detail
 
@@ -139,9 +138,8 @@ namespace detail {
 inline void check_request() {
   if (present_levels().empty()) detail::throw_no_level();
   if (requested_level() == nullptr)
-    throw Error(ErrorCode::invalid_argument, "TENON_ARCH",
-                str_cat("'", std::getenv("TENON_ARCH"),
-                        "' is not an available level; available: ", names(present_levels())));
+    raise(ErrorCode::invalid_argument, "TENON_ARCH", "'", std::getenv("TENON_ARCH"),
+          "' is not an available level; available: ", names(present_levels()));
 }
 
 /// The level in force: the one requested or, because kernels do not throw, the greatest if the request is

@@ -41,13 +41,13 @@ constexpr int64_t element_count(std::span<const int64_t> extents) {
   int64_t count = 1;
   bool zero = false;
   for (int64_t e : extents) {
-    if (e < 0) throw Error(ErrorCode::invalid_shape, {}, str_cat("negative extent in ", to_string(extents)));
+    if (e < 0) raise(ErrorCode::invalid_shape, {}, "negative extent in ", to_string(extents));
     zero |= e == 0;
   }
   if (zero) return 0;
   for (int64_t e : extents)
     if (detail::mul_overflow(count, e, &count))
-      throw Error(ErrorCode::invalid_shape, {}, str_cat("extents ", to_string(extents), " overflow"));
+      raise(ErrorCode::invalid_shape, {}, "extents ", to_string(extents), " overflow");
   return count;
 }
 
@@ -64,7 +64,7 @@ constexpr int64_t extent_product(std::span<const int64_t> extents) {
 constexpr int64_t extent_at(std::span<const int64_t> extents, int axis) {
   const auto rank = static_cast<int>(extents.size());
   if (axis < -rank || axis >= rank)
-    throw Error(ErrorCode::out_of_range, {}, str_cat("axis ", axis, " of ", to_string(extents)));
+    raise(ErrorCode::out_of_range, {}, "axis ", axis, " of ", to_string(extents));
   return extents[static_cast<std::size_t>(axis < 0 ? axis + rank : axis)];
 }
 

@@ -74,17 +74,16 @@ class Tensor {
     int64_t n = 0;
     for (; first != last && n < count_; ++first) data()[n++] = static_cast<T>(*first);
     if (n != count_ || first != last)
-      throw Error(ErrorCode::invalid_shape, "Tensor",
-                  str_cat("extents ", to_string(extents), " need ", count_, " values, not ",
-                          first != last ? "more" : "fewer"));
+      raise(ErrorCode::invalid_shape, "Tensor", "extents ", to_string(extents), " need ", count_,
+            " values, not ", first != last ? "more" : "fewer");
   }
   /// Takes over the buffer of a vector.
   Tensor(const Extents& extents, std::vector<T>&& values)
     requires(std::is_pointer_v<pointer> && !std::is_same_v<T, bool>)
       : layout_(extents), count_(element_count(extents)) {
     if (static_cast<int64_t>(values.size()) != count_)
-      throw Error(ErrorCode::invalid_shape, "Tensor",
-                  str_cat("extents ", to_string(extents), " need ", count_, " values, not ", values.size()));
+      raise(ErrorCode::invalid_shape, "Tensor", "extents ", to_string(extents), " need ", count_,
+            " values, not ", values.size());
     storage_ = Storage::take(std::move(values));
   }
   /// Nested lists, one level per axis: Tensor<float, Shape<2, 2>> t{{1, 2}, {3, 4}}.
@@ -110,9 +109,9 @@ class Tensor {
   /// {invalid_argument} when it may only be read.
   [[nodiscard]] static Tensor from_storage(Storage storage, std::span<const int64_t> extents) {
     if (storage && !storage.writable())
-      throw Error(ErrorCode::invalid_argument, "Tensor", "memory that may only be read is no tensor's own");
+      raise(ErrorCode::invalid_argument, "Tensor", "memory that may only be read is no tensor's own");
     if (storage.size_bytes() < static_cast<std::size_t>(packed_bytes(element_count(extents), dtype_of<T>)))
-      throw Error(ErrorCode::invalid_shape, "Tensor", str_cat("storage too small for ", to_string(extents)));
+      raise(ErrorCode::invalid_shape, "Tensor", "storage too small for ", to_string(extents));
     return Tensor(std::move(storage), extents);
   }
 
@@ -258,7 +257,7 @@ class Tensor {
       data()[at++] = list;
     } else {
       if (static_cast<int64_t>(list.size()) != extents[Axis])
-        throw Error(ErrorCode::invalid_shape, "Tensor", "nested lists of unequal lengths");
+        raise(ErrorCode::invalid_shape, "Tensor", "nested lists of unequal lengths");
       for (const auto& item : list) fill<Axis + 1>(item, extents, at);
     }
   }

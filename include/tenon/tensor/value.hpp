@@ -16,7 +16,7 @@ class AnyTensor {
   AnyTensor(DType dtype, const Extents& extents, Storage storage)
       : dtype_(dtype), count_(element_count(extents)), storage_(std::move(storage)), extents_(extents) {
     if (storage_.size_bytes() < static_cast<std::size_t>(packed_bytes(count_, dtype)))
-      throw Error(ErrorCode::invalid_shape, {}, str_cat("storage too small for ", to_string(extents)));
+      raise(ErrorCode::invalid_shape, {}, "storage too small for ", to_string(extents));
   }
   AnyTensor(const AnyTensor&) = default;
   AnyTensor& operator=(const AnyTensor&) = default;
@@ -112,8 +112,8 @@ class AnyTensor {
 
  private:
   [[noreturn, gnu::cold, gnu::noinline]] void refuse_to_write() const {
-    throw Error(ErrorCode::invalid_argument, {},
-                str_cat("tensor(", name_of(dtype_), ") ", to_string(extents_), " may only be read"));
+    raise(ErrorCode::invalid_argument, {}, "tensor(", name_of(dtype_), ") ", to_string(extents_),
+          " may only be read");
   }
 
   // The extents come last: with few axes, what a run reads lies in one or two cache lines.
@@ -252,8 +252,7 @@ class Value {
   const AnyTensor& typed() const {
     const AnyTensor& t = tensor();
     if (t.dtype() != dtype_of<T>)
-      throw Error(ErrorCode::invalid_type, {},
-                  str_cat(to_string(type()), " is not a tensor(", name_of(dtype_of<T>), ")"));
+      raise(ErrorCode::invalid_type, {}, to_string(type()), " is not a tensor(", name_of(dtype_of<T>), ")");
     static_cast<void>(Layout<S>(t.extents()));
     return t;
   }
@@ -262,7 +261,7 @@ class Value {
     if (holds_ != kind) refuse(what);
   }
   [[noreturn, gnu::cold, gnu::noinline]] void refuse(const char* what) const {
-    throw Error(ErrorCode::invalid_type, {}, str_cat(to_string(type()), " is not ", what));
+    raise(ErrorCode::invalid_type, {}, to_string(type()), " is not ", what);
   }
   template <class H>
   const H& other(Holds kind, const char* what) const {

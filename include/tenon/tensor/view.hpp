@@ -16,8 +16,7 @@ struct Layout {
   constexpr Layout() = default;
   constexpr explicit Layout(std::span<const int64_t> extents) {
     if (!fits(extents))
-      throw Error(ErrorCode::invalid_shape, {},
-                  str_cat("extents ", to_string(extents), " do not fit the type ", text()));
+      raise(ErrorCode::invalid_shape, {}, "extents ", to_string(extents), " do not fit the type ", text());
     // Not std::copy: with no extents, gcc mistakes its memmove for one from null.
     for (std::size_t i = 0; i < extents.size(); ++i) extents_[i] = extents[i];
   }
@@ -132,9 +131,8 @@ class TensorView {
     constexpr std::size_t stated = decltype(std::span(list))::extent;
     static_assert(stated == std::dynamic_extent || stated == count, "as many elements as the extents need");
     if (std::span<T>(list).size() != count)
-      throw Error(ErrorCode::invalid_shape, {},
-                  str_cat("extents ", to_string(S::extents), " need ", count, " elements, not ",
-                          std::span<T>(list).size()));
+      raise(ErrorCode::invalid_shape, {}, "extents ", to_string(S::extents), " need ", count,
+            " elements, not ", std::span<T>(list).size());
   }
   /// From a view of writable elements or of narrower extents.
   template <class U, class From>
@@ -168,14 +166,14 @@ class TensorView {
     static_assert(Layout<S>::static_rank < 0 || Layout<S>::static_rank == static_cast<int>(sizeof...(I)),
                   "one index for each axis");
     if (static_cast<int>(sizeof...(I)) != rank())
-      throw Error(ErrorCode::out_of_range, {}, str_cat(sizeof...(I), " indices for rank ", rank()));
-    if (!present_) throw Error(ErrorCode::out_of_range, {}, "an absent view has no elements");
+      raise(ErrorCode::out_of_range, {}, sizeof...(I), " indices for rank ", rank());
+    if (!present_) raise(ErrorCode::out_of_range, {}, "an absent view has no elements");
     int64_t offset = 0;
     std::size_t axis = 0;
     [[maybe_unused]] auto step = [&](int64_t i) {
       if (i < 0 || i >= extents()[axis])
-        throw Error(ErrorCode::out_of_range, {},
-                    str_cat("index ", i, " outside of axis ", axis, " of extents ", to_string(extents())));
+        raise(ErrorCode::out_of_range, {}, "index ", i, " outside of axis ", axis, " of extents ",
+              to_string(extents()));
       offset = offset * extents()[axis++] + i;
     };
     (step(static_cast<int64_t>(index)), ...);
@@ -190,8 +188,7 @@ class TensorView {
   }
   /// The only element; Error{invalid_shape} when there is not exactly one.
   constexpr reference item() const {
-    if (count_ != 1)
-      throw Error(ErrorCode::invalid_shape, {}, str_cat("one element expected, not ", to_string(extents())));
+    if (count_ != 1) raise(ErrorCode::invalid_shape, {}, "one element expected, not ", to_string(extents()));
     return data_[0];
   }
   constexpr std::span<T> span() const
@@ -214,8 +211,7 @@ class TensorView {
 
 namespace detail {
 [[noreturn, gnu::cold]] inline void wrong_element(DType is, DType expected) {
-  throw Error(ErrorCode::invalid_type, {},
-              str_cat("tensor(", name_of(is), ") is not a tensor(", name_of(expected), ")"));
+  raise(ErrorCode::invalid_type, {}, "tensor(", name_of(is), ") is not a tensor(", name_of(expected), ")");
 }
 }  // namespace detail
 

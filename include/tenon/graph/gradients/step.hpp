@@ -122,9 +122,8 @@ class Writer {
     constexpr const op::Spec& spec = Op::spec;
     const OperatorClass* found = registry_.find(spec.domain, spec.name, spec.latest()).op_class;
     if (found == nullptr || *found->id != tenon::detail::operator_id<Op>)
-      throw Error(ErrorCode::not_supported, "Gradient",
-                  str_cat("the derivative needs operator ", std::string_view(spec.name),
-                          ", which the registry lacks"));
+      raise(ErrorCode::not_supported, "Gradient", "the derivative needs operator ",
+            std::string_view(spec.name), ", which the registry lacks");
     return *found;
   }
 
@@ -259,7 +258,7 @@ class Step {
   /// is a result that must not matter.
   void through(std::initializer_list<Term> results);
   [[noreturn]] void refuse(const auto&... why) const {
-    throw Error(ErrorCode::not_supported, tenon::detail::describe(node_), str_cat("Gradient: ", why...));
+    raise(ErrorCode::not_supported, tenon::detail::describe(node_), "Gradient: ", why...);
   }
   /// The rank of a term; an Error if it is unknown.
   int rank(Term t) const {

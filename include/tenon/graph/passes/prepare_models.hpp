@@ -11,14 +11,15 @@ inline void apply_prepare_models(Program& program) {
     if (n.outputs.empty() || !program.info(n.outputs[0]).present() ||
         program.info(n.inputs[0]).type.element == DType::undefined)
       return program.skipped(number, "X is not known, or it does not fit");
-    AnyOperator prepared;
-    try {
-      prepared = n.op.prepared(program.info(n.inputs[0]).type.element);
-    } catch (const Error& e) {
-      return program.skipped(number, e.message());  // the run will report it
-    }
-    program.applied(number, "prepared");
-    program.replace(number, std::move(prepared), {n.inputs[0]});
+    const auto prepare = [&] {
+      AnyOperator prepared = n.op.prepared(program.info(n.inputs[0]).type.element);
+      program.applied(number, "prepared");
+      program.replace(number, std::move(prepared), {n.inputs[0]});
+    };
+    const auto skip = [&](const Error& e) {
+      program.skipped(number, e.message());
+    };  // the run will report it
+    tenon::detail::attempt<Error>(prepare, skip);
   });
 }
 

@@ -156,7 +156,7 @@ struct SplitProduct : P {
   std::atomic<uint32_t>*greatest_a, *greatest_b;
 };
 
-inline void raise(std::atomic<uint32_t>& greatest, uint32_t value) {
+inline void raise_to(std::atomic<uint32_t>& greatest, uint32_t value) {
   uint32_t old = greatest.load(std::memory_order_relaxed);
   while (old < value && !greatest.compare_exchange_weak(old, value, std::memory_order_relaxed)) {
   }
@@ -220,8 +220,8 @@ void compute_range(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1) {
         }
       }
     }
-  raise(*q.greatest_a, greatest_a);
-  raise(*q.greatest_b, greatest_b);
+  raise_to(*q.greatest_a, greatest_a);
+  raise_to(*q.greatest_b, greatest_b);
 }
 
 /// Computes the products, created by product(item), if the operands have parts; otherwise returns false and

@@ -59,12 +59,11 @@ struct If {
 
  private:
   static bool infer_branch(const BodyRef& branch, std::vector<Info>& out) {
-    try {
+    const auto infer = [&] {
       out = infer_body(branch, {});
       return true;
-    } catch (const Error&) {
-      return false;
-    }
+    };
+    return tenon::detail::attempt<Error>(infer, [](const Error&) { return false; });
   }
 };
 

@@ -103,8 +103,7 @@ struct ValueMember {
   static constexpr AttributeType type = T;
   static void set(W& m, const Value& v) {
     if (v.is_sparse_tensor() != (T == AttributeType::sparse))
-      throw Error(ErrorCode::invalid_type, {},
-                  str_cat(to_string(v.type()), " is not what the attribute takes"));
+      raise(ErrorCode::invalid_type, {}, to_string(v.type()), " is not what the attribute takes");
     m.value = v;
   }
   static AttributeValue get(const W& m) { return m ? AttributeValue(m.value) : AttributeValue(); }

@@ -62,8 +62,4 @@ struct BodyRef {
   const Body* operator->() const { return body.get(); }
 };
 
-[[noreturn, gnu::cold]] inline void raise(ErrorCode code, std::string_view where, const auto&... parts) {
-  throw Error(code, std::string(where), str_cat(parts...));
-}
-
 }  // namespace tenon::TENON_ABI::op

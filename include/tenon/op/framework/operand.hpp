@@ -138,7 +138,7 @@ inline Value to_value(AnyView v) {
   return text;
 }
 [[noreturn, gnu::cold]] inline void raise_rule(const Spec& spec, std::span<const Info> in, const Message& m) {
-  throw Error(m.code(), std::string(spec.name), str_cat(m.view(), " [", describe_operands(spec, in), "]"));
+  raise(m.code(), spec.name, m.view(), " [", describe_operands(spec, in), "]");
 }
 
 template <class A>

@@ -366,15 +366,14 @@ inline AnyOperator make_operator(const OperatorClass& c, int version,
   for (std::size_t k = 0; k < attributes.size(); ++k) {
     for (std::size_t j = 0; j < k; ++j)
       if (attributes[j].first == attributes[k].first)
-        op::raise(ErrorCode::invalid_model, c.spec->name, "attribute '", attributes[k].first,
-                  "' is given twice");
+        raise(ErrorCode::invalid_model, c.spec->name, "attribute '", attributes[k].first, "' is given twice");
     c.set_attribute(object.get(), version, attributes[k].first, std::move(attributes[k].second), inputs);
   }
   // Lists the attributes of an object without values, because a tree has many values.
   for (const op::AttributeInfo& a : c.attributes(c.create(version).get()))
     if (a.required && a.in(version) &&
         std::none_of(attributes.begin(), attributes.end(), [&](const auto& g) { return g.first == a.name; }))
-      op::raise(ErrorCode::invalid_model, c.spec->name, "attribute '", a.name, "' is required");
+      raise(ErrorCode::invalid_model, c.spec->name, "attribute '", a.name, "' is required");
   c.add_default_inputs(version, inputs);
   return {c, object, version, std::move(inputs)};
 }
@@ -393,8 +392,7 @@ class Registry {
     auto& versions = operators_[{std::string(c.spec->domain), std::string(c.spec->name)}];
     for (int since : c.spec->since)
       if (!versions.emplace(since, &c).second)
-        throw Error(ErrorCode::invalid_argument, std::string(c.spec->name),
-                    str_cat("version ", since, " is registered twice"));
+        raise(ErrorCode::invalid_argument, c.spec->name, "version ", since, " is registered twice");
     int& newest = newest_[std::string(c.spec->domain)];
     newest = std::max(newest, c.spec->latest());
     if (!source.type.empty()) sources_.insert_or_assign(&c, source);

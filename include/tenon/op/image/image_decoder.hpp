@@ -42,11 +42,9 @@ struct ImageDecoder {
     const PixelFormat format = pixel_format == "RGB"   ? PixelFormat::rgb
                                : pixel_format == "BGR" ? PixelFormat::bgr
                                                        : PixelFormat::grayscale;
-    try {
-      return decode_image(encoded_stream.span(), format, c.allocator());
-    } catch (const Error&) {
-      return Tensor<uint8_t>(Extents{0, 0, channels()});
-    }
+    return tenon::detail::attempt<Error>(
+        [&] { return decode_image(encoded_stream.span(), format, c.allocator()); },
+        [&](const Error&) { return Tensor<uint8_t>(Extents{0, 0, channels()}); });
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 

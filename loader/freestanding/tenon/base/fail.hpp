@@ -5,10 +5,11 @@
 
 namespace tenon::TENON_ABI {
 
-/// Ends the program. If the user defines the macro TENON_ABORT, that runs instead: it sees `code`, and must
-/// not return.
+/// Ends the program. If the user defines the macro TENON_ABORT, that runs instead: it sees `code` and `text`,
+/// a const char*, and must not return. The text is the code's name.
 [[noreturn, gnu::cold, gnu::noinline]] inline void fail([[maybe_unused]] ErrorCode code) {
 #ifdef TENON_ABORT
+  [[maybe_unused]] const char* const text = name_of(code).data();
   TENON_ABORT();
 #endif
   __builtin_trap();
