@@ -71,8 +71,8 @@ namespace detail {
 }
 #endif
 
-[[noreturn, gnu::cold]] TENON_NOINLINE inline void raise(ErrorCode code, std::string_view where,
-                                                         std::string message) {
+[[noreturn, gnu::cold]] TENON_NOINLINE inline void raise_text(ErrorCode code, std::string_view where,
+                                                              std::string message) {
   Error error(code, std::string(where), std::move(message));
 #ifdef TENON_HAS_EXCEPTIONS
   throw error;
@@ -86,7 +86,7 @@ namespace detail {
 /// or prints the error and aborts.
 template <class... Parts>
 [[noreturn, gnu::cold]] void raise(ErrorCode code, std::string_view where, const Parts&... parts) {
-  detail::raise(code, where, str_cat(parts...));
+  detail::raise_text(code, where, str_cat(parts...));
 }
 /// Ends in an Error that was made before.
 [[noreturn, gnu::cold]] inline void raise(const Error& error) {
