@@ -16,6 +16,7 @@
 
 #include "tenon/array/file.hpp"
 #include "tenon/base/convert.hpp"
+#include "tenon/base/platform/exceptions.hpp"
 #include "tenon/tensor/tensor.hpp"
 
 namespace tenon::TENON_ABI {

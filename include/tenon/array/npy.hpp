@@ -18,6 +18,7 @@
 
 #include "tenon/array/file.hpp"
 #include "tenon/array/shape.hpp"
+#include "tenon/base/platform/exceptions.hpp"
 #include "tenon/kernels/move/move.hpp"
 #include "tenon/tensor/value.hpp"
 

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "tenon/base/platform/exceptions.hpp"
 #include "tenon/tensor/tensor.hpp"
 
 namespace tenon::TENON_ABI {

@@ -12,6 +12,7 @@
 
 #include "tenon/base/error.hpp"
 #include "tenon/base/parallel.hpp"
+#include "tenon/base/platform/exceptions.hpp"
 #include "tenon/base/platform/fork.hpp"
 #include "tenon/base/platform/mutex.hpp"
 #include "tenon/base/platform/processor.hpp"

@@ -1,6 +1,7 @@
 // Graphs as attributes: the bodies of If, Loop and Scan.
 #pragma once
 
+#include "tenon/base/platform/exceptions.hpp"
 #include "tenon/graph/runner.hpp"
 #include "tenon/graph/text.hpp"
 

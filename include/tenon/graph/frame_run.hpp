@@ -1,6 +1,7 @@
 // Function bodies of frame.hpp: the steps of a run.
 #pragma once
 
+#include "tenon/base/platform/exceptions.hpp"
 #include "tenon/graph/frame.hpp"
 #include "tenon/graph/text.hpp"
 

@@ -1,6 +1,7 @@
 // Function bodies of graph.hpp: nodes that are added singly, in place of an operator, or from another graph.
 #pragma once
 
+#include "tenon/base/platform/exceptions.hpp"
 #include "tenon/graph/graph.hpp"
 
 namespace tenon::TENON_ABI {

@@ -5,6 +5,7 @@
 
 #include <bit>
 
+#include "tenon/base/platform/exceptions.hpp"
 #include "tenon/graph/program.hpp"
 
 namespace tenon::TENON_ABI::detail {

@@ -1,6 +1,7 @@
 // Function bodies of program.hpp: the nodes that outputs need, from a graph.
 #pragma once
 
+#include "tenon/base/platform/exceptions.hpp"
 #include "tenon/graph/program.hpp"
 
 namespace tenon::TENON_ABI {

@@ -6,6 +6,7 @@
 
 #include "tenon/base/lasting.hpp"
 #include "tenon/base/parallel.hpp"
+#include "tenon/base/platform/exceptions.hpp"
 #include "tenon/graph/program.hpp"
 
 namespace tenon::TENON_ABI {

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <set>
 
+#include "tenon/base/platform/exceptions.hpp"
 #include "tenon/graph/program.hpp"
 
 namespace tenon::TENON_ABI {

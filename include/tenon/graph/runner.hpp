@@ -3,6 +3,7 @@
 
 #include <mutex>
 
+#include "tenon/base/platform/exceptions.hpp"
 #include "tenon/graph/frame.hpp"
 
 namespace tenon::TENON_ABI::detail {

@@ -4,6 +4,7 @@
 #include <exception>
 
 #include "tenon/base/platform/condition.hpp"
+#include "tenon/base/platform/exceptions.hpp"
 #include "tenon/graph/session.hpp"
 
 #ifdef TENON_COMPILED_SESSION

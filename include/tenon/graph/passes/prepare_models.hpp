@@ -1,6 +1,7 @@
 // prepare_models: operators lay out their attributes (trees, tables of keys) once instead of in each run.
 #pragma once
 
+#include "tenon/base/platform/exceptions.hpp"
 #include "tenon/graph/program.hpp"
 
 namespace tenon::TENON_ABI::passes {

@@ -1,6 +1,7 @@
 // If: one of two graphs.   onnx.ai/onnx/operators/onnx__If.html
 #pragma once
 
+#include "tenon/base/platform/exceptions.hpp"
 #include "tenon/op/families/control_flow.hpp"
 
 namespace tenon::TENON_ABI::op {

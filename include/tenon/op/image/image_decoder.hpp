@@ -1,6 +1,7 @@
 // ImageDecoder: pixels from the bytes of an image file.   onnx.ai/onnx/operators/onnx__ImageDecoder.html
 #pragma once
 
+#include "tenon/base/platform/exceptions.hpp"
 #include "tenon/op/framework/call.hpp"
 
 namespace tenon::TENON_ABI {
