@@ -4,10 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <memory>
-#include <mutex>
-#include <thread>
 #include <vector>
 
 #include "tenon/base/error.hpp"
@@ -16,6 +13,12 @@
 #include "tenon/base/platform/fork.hpp"
 #include "tenon/base/platform/mutex.hpp"
 #include "tenon/base/platform/processor.hpp"
+
+#ifndef TENON_SINGLE_THREADED
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#endif
 
 namespace tenon::TENON_ABI {
 

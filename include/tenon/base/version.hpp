@@ -2,16 +2,16 @@
 // one first.
 #pragma once
 
-// g++ has __builtin_shufflevector since 12; clang knows the features of x86-64's levels since 19. Apple's
-// clang has version numbers of its own: 17 is made from clang 19.
+// g++ has __builtin_shufflevector since 12; clang has what Tenon needs of C++20 since 16. Apple's clang has
+// version numbers of its own: 16 is made from clang 17.
 #if defined(__apple_build_version__)
-#if __clang_major__ < 16 || (defined(__x86_64__) && __clang_major__ < 17)
-#error Tenon needs Xcode 16 or later, and for x86-64 Xcode 16.3.
+#if __clang_major__ < 16
+#error Tenon needs Xcode 16 or later.
 #include <nothing, which ends the compilation here>
 #endif
 #elif defined(__clang__)
-#if __clang_major__ < 16 || (defined(__x86_64__) && __clang_major__ < 19)
-#error Tenon needs clang 16 or later, and for x86-64 clang 19.
+#if __clang_major__ < 16
+#error Tenon needs clang 16 or later.
 #include <nothing, which ends the compilation here>
 #endif
 #elif defined(__GNUC__)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "tenon/base/parallel.hpp"
+#include "tenon/base/platform/compiler.hpp"
 #include "tenon/graph/limits.hpp"
 #include "tenon/graph/plan.hpp"
 #include "tenon/graph/spare_memory.hpp"
@@ -137,7 +138,7 @@ class Frame final : public op::Context {
   void run_bound(std::span<Value> outputs, Profile* profile);
   // Nearly all steps of a run only compute and drop nothing: the other cases are out of line.
   void execute(const Step& s);
-  [[gnu::noinline]] void perform_counted(const Step& s) {
+  TENON_NOINLINE void perform_counted(const Step& s) {
     const int64_t held = meter() == nullptr ? 0 : budget_->held();
     perform(s);
     if (meter() == nullptr) return;
@@ -167,7 +168,7 @@ class Frame final : public op::Context {
     return v.is_tensor() && borrowed(v.tensor().storage()) ? Value(v.tensor().clone(allocator())) : v;
   }
 
-  [[gnu::noinline]] void drop(ValueId v) {
+  TENON_NOINLINE void drop(ValueId v) {
     if (std::find(is_output_.begin(), is_output_.end(), v) != is_output_.end()) return;
     keep(std::exchange(at(v), Value()));
     if (!texts_.empty()) forget_text(v);

@@ -1,9 +1,8 @@
 // Runner: keeps frames for several sets of extents and for concurrent threads.
 #pragma once
 
-#include <mutex>
-
 #include "tenon/base/platform/exceptions.hpp"
+#include "tenon/base/platform/mutex.hpp"
 #include "tenon/graph/frame.hpp"
 
 namespace tenon::TENON_ABI::detail {
@@ -32,7 +31,7 @@ class Runner {
   std::unique_ptr<Frame> take(std::span<const Value* const> inputs, const op::Context* outer,
                               const Budget* budget) {
     {
-      const std::lock_guard lock(mutex_);
+      const LockGuard lock(mutex_);
       for (std::size_t k = idle_.size(); k-- > 0;) {
         bool fits = true;
         Frame::for_each_given(program_, inputs, outer, [&](std::size_t g, const Value& v) {
@@ -65,7 +64,7 @@ class Runner {
   // bytes of arenas.
   void give(std::unique_ptr<Frame> frame, int64_t most) {
     std::array<std::unique_ptr<Frame>, max_idle + 1> old;  // freed outside the lock
-    const std::lock_guard lock(mutex_);
+    const LockGuard lock(mutex_);
     idle_.push_back(std::move(frame));
     std::size_t first = idle_.size();  // the first frame that stays
     for (int64_t left = most; first > 0 && idle_.size() - first < max_idle; --first) {
@@ -83,7 +82,7 @@ class Runner {
 
   Program program_;
   Allocator* allocator_;
-  std::mutex mutex_;
+  Mutex mutex_;
   std::vector<std::unique_ptr<Frame>> idle_;
 };
 

@@ -12,6 +12,7 @@
 #include "tenon/base/convert.hpp"
 #include "tenon/base/costs.hpp"
 #include "tenon/base/parallel.hpp"
+#include "tenon/base/platform/compiler.hpp"
 #include "tenon/base/scratch.hpp"
 
 namespace tenon::TENON_ABI::kernels {
@@ -100,8 +101,8 @@ class Fft {
   /// One factor of the transform: element (j, p, q) of x, as an array of (radix, columns, rows), becomes
   /// element (p, k, q) of y, an array of (columns, radix, rows).
   template <class Butterfly>
-  [[gnu::always_inline]] void pass(int radix, const Complex* x, Complex* y, int64_t columns, int64_t rows,
-                                   Butterfly transformed) const {
+  TENON_ALWAYS_INLINE void pass(int radix, const Complex* x, Complex* y, int64_t columns, int64_t rows,
+                                Butterfly transformed) const {
     Complex a[max_radix], twiddles[max_radix];
     for (int64_t p = 0; p < columns; ++p, x += rows, y += radix * rows) {
       for (int k = 1; k < radix; ++k) twiddles[k] = roots_[p * k * rows];

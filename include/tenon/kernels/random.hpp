@@ -8,12 +8,12 @@
 #include <atomic>
 #include <cmath>
 #include <cstdint>
-#include <ctime>
 #include <limits>
 
 #include "tenon/base/convert.hpp"
 #include "tenon/base/costs.hpp"
 #include "tenon/base/parallel.hpp"
+#include "tenon/base/platform/clock.hpp"
 #include "tenon/base/scratch.hpp"
 
 namespace tenon::TENON_ABI::kernels {
@@ -62,10 +62,7 @@ class Philox {
 /// A seed that differs from earlier seeds of this process and of other processes.
 inline uint64_t fresh_seed() {
   static std::atomic<uint64_t> calls{0};
-  std::timespec clock{};
-  std::timespec_get(&clock, TIME_UTC);
-  const uint64_t now =
-      static_cast<uint64_t>(clock.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(clock.tv_nsec);
+  const uint64_t now = tenon::detail::clock_nanoseconds();
   // An address, which differs from run to run under address space randomisation.
   const auto place = static_cast<uint64_t>(reinterpret_cast<uintptr_t>(&calls));
   // Each call advances by the golden ratio, then applies splitmix64's finish.

@@ -1,9 +1,11 @@
 // Value: anything that an edge of a graph carries. Copies share elements; nothing is copied deeply.
 #pragma once
 
+#include <cstring>
 #include <memory>
 #include <utility>
 
+#include "tenon/base/platform/compiler.hpp"
 #include "tenon/tensor/tensor.hpp"
 
 namespace tenon::TENON_ABI {
@@ -111,7 +113,7 @@ class AnyTensor {
   [[nodiscard]] AnyTensor reshaped(const Extents& extents) const { return {dtype_, extents, storage_}; }
 
  private:
-  [[noreturn, gnu::cold, gnu::noinline]] void refuse_to_write() const {
+  TENON_NOINLINE [[noreturn, gnu::cold]] void refuse_to_write() const {
     raise(ErrorCode::invalid_argument, {}, "tensor(", name_of(dtype_), ") ", to_string(extents_),
           " may only be read");
   }
@@ -260,7 +262,7 @@ class Value {
   void expect(Holds kind, const char* what) const {
     if (holds_ != kind) refuse(what);
   }
-  [[noreturn, gnu::cold, gnu::noinline]] void refuse(const char* what) const {
+  TENON_NOINLINE [[noreturn, gnu::cold]] void refuse(const char* what) const {
     raise(ErrorCode::invalid_type, {}, to_string(type()), " is not ", what);
   }
   template <class H>

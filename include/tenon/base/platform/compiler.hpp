@@ -1,4 +1,5 @@
-// What compilers spell differently. Attributes that only help optimisation or binding ([[gnu::cold]],
+// What compilers spell differently. TENON_INLINE_LAMBDA is TENON_ALWAYS_INLINE for a lambda and follows its
+// parameters. Attributes that only help optimisation or binding ([[gnu::cold]],
 // [[gnu::visibility]]) are written as they are: compilers without them ignore them.
 #pragma once
 
@@ -8,9 +9,11 @@
 #include <intrin.h>
 #define TENON_ALWAYS_INLINE [[msvc::forceinline]]
 #define TENON_NOINLINE [[msvc::noinline]]
+#define TENON_INLINE_LAMBDA [[msvc::forceinline]]
 #else
 #define TENON_ALWAYS_INLINE [[gnu::always_inline]]
 #define TENON_NOINLINE [[gnu::noinline]]
+#define TENON_INLINE_LAMBDA __attribute__((always_inline))
 #endif
 
 namespace tenon::TENON_ABI::detail {
@@ -30,18 +33,19 @@ inline void spin_pause() {
 #endif
 }
 
-/// Fetches the cache line at `at`, which need not be readable, to be written if `Write`: into all levels if
-/// `Locality` is 3, into the second and above if it is 2. Nothing where the compiler cannot say it.
-template <bool Write = false, int Locality = 3>
-TENON_ALWAYS_INLINE inline void prefetch([[maybe_unused]] const void* at) {
-  static_assert(Locality == 2 || Locality == 3);
-#if defined(__GNUC__)
-  __builtin_prefetch(at, Write, Locality);
-#elif defined(_M_X64) || defined(_M_IX86)
-  _mm_prefetch(static_cast<const char*>(at), Locality == 3 ? _MM_HINT_T0 : _MM_HINT_T1);
-#elif defined(_M_ARM64)
-  __prefetch(at);
-#endif
-}
-
 }  // namespace tenon::TENON_ABI::detail
+
+// TENON_PREFETCH(at, to_write, locality) fetches the cache line at `at`, which need not be readable, to be
+// written if to_write is 1: into all levels if locality is 3, into the second and above if it is 2. A macro,
+// because g++ allocates registers differently around an inline function. Nothing where the compiler cannot
+// say it.
+#if defined(__GNUC__)
+#define TENON_PREFETCH(at, to_write, locality) __builtin_prefetch(at, to_write, locality)
+#elif defined(_M_X64) || defined(_M_IX86)
+#define TENON_PREFETCH(at, to_write, locality) \
+  _mm_prefetch(reinterpret_cast<const char*>(at), (locality) == 3 ? _MM_HINT_T0 : _MM_HINT_T1)
+#elif defined(_M_ARM64)
+#define TENON_PREFETCH(at, to_write, locality) __prefetch(at)
+#else
+#define TENON_PREFETCH(at, to_write, locality) static_cast<void>(at)
+#endif

@@ -3,11 +3,14 @@
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
 #include <optional>
 
 #include "tenon/base/platform/mutex.hpp"
 #include "tenon/base/platform/stop.hpp"
+
+#ifndef TENON_SINGLE_THREADED
+#include <condition_variable>
+#endif
 
 namespace tenon::TENON_ABI::detail {
 

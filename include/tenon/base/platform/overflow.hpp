@@ -56,6 +56,12 @@ constexpr bool mul_overflow(Int a, std::type_identity_t<Int> b, Int* result) {
 #endif
 }
 
+/// a * b for a, b >= 0, or `most` if the product is greater.
+constexpr int64_t bounded_product(int64_t a, int64_t b, int64_t most) {
+  int64_t product = 0;
+  return mul_overflow(a, b, &product) || product > most ? most : product;
+}
+
 /// The upper 64 bits of a * b; *low receives the lower ones.
 constexpr uint64_t multiply_wide(uint64_t a, uint64_t b, uint64_t* low) {
 #if defined(__SIZEOF_INT128__)

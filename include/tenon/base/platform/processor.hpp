@@ -2,9 +2,12 @@
 #pragma once
 
 #include <cstddef>
-#include <thread>
 
 #include "tenon/base/platform/mutex.hpp"
+
+#ifndef TENON_SINGLE_THREADED
+#include <thread>
+#endif
 
 #ifdef __linux__
 #include <sched.h>

@@ -169,7 +169,7 @@ struct FusedElementwise {
   /// Prefetches a share of a tile. Inlined, because GCC would drop the call as one without effect.
   TENON_ALWAYS_INLINE void fetch(const Tiles& of, int64_t t, std::size_t turn, std::size_t turn_end) const {
     const auto [begin, end] = share(of.bytes, turn, turn_end);
-    for (int64_t byte = begin; byte < end; byte += 64) tenon::detail::prefetch<false, 2>(of.at(t) + byte);
+    for (int64_t byte = begin; byte < end; byte += 64) TENON_PREFETCH(of.at(t) + byte, 0, 2);
   }
   /// Computes elements [at, at + size) of a chain's result.
   static void run_chain(const std::vector<Link>& chain, const Value* const* in, Value& out, int64_t at,

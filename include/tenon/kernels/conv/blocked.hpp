@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "tenon/base/platform/compiler.hpp"
 #include "tenon/kernels/conv/conv.hpp"
 #include "tenon/kernels/elementwise/elementwise.hpp"
 #include "tenon/simd/features.hpp"
@@ -52,7 +53,7 @@ struct ConvWeights {
 /// The channels of a group, equal for input and output, if several groups share a block of `block` channels:
 /// one in depthwise convolutions; else 0. Reads groups and channels. Always inlined, so that compiled models
 /// of one group contain no depthwise code.
-[[gnu::always_inline]] inline int64_t narrow_group(const ConvGeometry& g, int64_t block) {
+TENON_ALWAYS_INLINE inline int64_t narrow_group(const ConvGeometry& g, int64_t block) {
   const int64_t width = g.in_channels / g.groups;
   const bool shares = g.groups > 1 && width > 0 && width < block && block % width == 0;
   return shares && g.in_channels == g.out_channels ? width : 0;

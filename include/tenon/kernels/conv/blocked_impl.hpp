@@ -12,6 +12,7 @@
 
 #include "tenon/base/costs.hpp"
 #include "tenon/base/parallel.hpp"
+#include "tenon/base/platform/compiler.hpp"
 #include "tenon/base/scratch.hpp"
 #include "tenon/kernels/conv/blocked.hpp"
 #include "tenon/kernels/conv/cell_tile.hpp"
@@ -278,7 +279,7 @@ struct Plan {
       const int64_t some = std::min(turned_cells, count - col);
       // The planes' lines are fetched while sums are computed.
       for (int64_t c = 0; c < std::min<int64_t>(channels, V * L); ++c)
-        for (int64_t i = 0; i < some; i += L) __builtin_prefetch(y + c * y_plane + i, 1);
+        for (int64_t i = 0; i < some; i += L) TENON_PREFETCH(y + c * y_plane + i, 1, 3);
       compute_row<T, Arch, Step, V>(some, reach, x + col * Step, w, end);
       for (int64_t c = 0; c < std::min<int64_t>(channels, V * L); c += L)
         turn<Arch>(end.y + c * turned_cells, int64_t{L}, some, std::min<int64_t>(L, channels - c),

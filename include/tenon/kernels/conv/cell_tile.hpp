@@ -13,6 +13,7 @@
 
 #include "tenon/base/costs.hpp"
 #include "tenon/base/parallel.hpp"
+#include "tenon/base/platform/compiler.hpp"
 #include "tenon/kernels/conv/geometry.hpp"
 #include "tenon/kernels/elementwise/elementwise.hpp"
 #include "tenon/simd/batch.hpp"
@@ -96,10 +97,10 @@ void compute_cells(const Reach& reach, const T* x, const T* w, const CellEnd<T>&
   for (int64_t b = 0; b < reach.blocks; ++b, x += reach.block_step) {
     const int64_t depth = b + 1 < reach.blocks ? int64_t{Step} : reach.last_depth;
     if (reach.taps == 1)
-      for (int e = 0; e < R * Step; e += line) __builtin_prefetch(x + ahead_cells + e, 0, 3);
+      for (int e = 0; e < R * Step; e += line) TENON_PREFETCH(x + ahead_cells + e, 0, 3);
     if (b < begun + V) {
       const T* beside = (b < begun ? start + b * end.y_block : end.y + (b - begun) * end.y_block) + R * L;
-      for (int e = 0; e < R * L; e += line) __builtin_prefetch(beside + e, 0, 3);
+      for (int e = 0; e < R * L; e += line) TENON_PREFETCH(beside + e, 0, 3);
     }
     for (int64_t t = 0; t < reach.taps; ++t) {
       const T* cell = x + reach.tap[t];
@@ -108,7 +109,7 @@ void compute_cells(const Reach& reach, const T* x, const T* w, const CellEnd<T>&
         B weight[V];
 #pragma GCC unroll 3
         for (int v = 0; v < V; ++v) weight[v] = simd::loadu<Arch>(w + v * L);
-        __builtin_prefetch(ahead, 0, 2);
+        TENON_PREFETCH(ahead, 0, 2);
         ahead += reach.ahead_step;
 #pragma GCC unroll 16
         for (int r = 0; r < R; ++r) {

@@ -12,6 +12,7 @@
 
 #include "tenon/base/costs.hpp"
 #include "tenon/base/parallel.hpp"
+#include "tenon/base/platform/compiler.hpp"
 #include "tenon/base/scratch.hpp"
 #include "tenon/kernels/conv/conv.hpp"
 #include "tenon/kernels/conv/geometry.hpp"
@@ -165,7 +166,7 @@ class WindowRows {
       const uint64_t* inside = inside_ + i * segments_;
       const T* shifted = plane + inner * inner_.dilation;
       if (inner == 0 && k < last_ahead)
-        for (int64_t s = 0; s < segments_; ++s) __builtin_prefetch(shifted + ahead + row[s].from);
+        for (int64_t s = 0; s < segments_; ++s) TENON_PREFETCH(shifted + ahead + row[s].from, 0, 3);
       for (int64_t s = 0; s < segments_; ++s)
         simd::storeu(to + column_[s], load(shifted + row[s].from, row[s].bits & inside[s]));
       if (++i == inner_places_) i = 0;

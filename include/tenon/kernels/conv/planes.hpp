@@ -15,6 +15,7 @@
 
 #include "tenon/base/costs.hpp"
 #include "tenon/base/parallel.hpp"
+#include "tenon/base/platform/compiler.hpp"
 #include "tenon/base/scratch.hpp"
 #include "tenon/kernels/conv/geometry.hpp"
 #include "tenon/kernels/conv/sliding.hpp"
@@ -67,8 +68,8 @@ inline void list_rows(const PlaneSum<T>& plane, int64_t at, const T* (&row)[n]) 
 /// Starts the sums of `rows` rows of `count` cells each, from cell `at` on. Always inlined, like end_sums,
 /// because g++ would otherwise keep the sums in memory.
 template <class Arch, class T, int R, class B>
-[[gnu::always_inline]] inline void start_sums(const PlaneSum<T>& plane, int64_t at, int64_t rows,
-                                              int64_t count, B (&sum)[R]) {
+TENON_ALWAYS_INLINE inline void start_sums(const PlaneSum<T>& plane, int64_t at, int64_t rows, int64_t count,
+                                           B (&sum)[R]) {
 #pragma GCC unroll 7
   for (int r = 0; r < R; ++r)
     sum[r] = plane.start == nullptr || r >= rows
@@ -78,8 +79,8 @@ template <class Arch, class T, int R, class B>
 
 /// Bounds and stores sums that start_sums began.
 template <class Arch, class T, int R, class B>
-[[gnu::always_inline]] inline void end_sums(const PlaneSum<T>& plane, int64_t at, int64_t rows, int64_t count,
-                                            B (&sum)[R]) {
+TENON_ALWAYS_INLINE inline void end_sums(const PlaneSum<T>& plane, int64_t at, int64_t rows, int64_t count,
+                                         B (&sum)[R]) {
   if (plane.ends) {
     const B bias(plane.bias), lo(plane.lo), hi(plane.hi);
 #pragma GCC unroll 7

@@ -6,6 +6,7 @@
 
 #include "tenon/base/costs.hpp"
 #include "tenon/base/parallel.hpp"
+#include "tenon/base/platform/compiler.hpp"
 #include "tenon/base/scratch.hpp"
 #include "tenon/kernels/conv/sliding.hpp"
 
@@ -76,8 +77,7 @@ template <class Arch>
 class SeenRows {
  public:
   /// Planes of `outer` rows, each `row` cells long.
-  [[gnu::noinline]] SeenRows(const SlidingWindow<Arch>& outer, int64_t row, int64_t together,
-                             Scratch& scratch)
+  TENON_NOINLINE SeenRows(const SlidingWindow<Arch>& outer, int64_t row, int64_t together, Scratch& scratch)
       : outer_(outer), row_(row), cells_(most_cells(outer)), listed_(outer.out_cells()) {
     whole_ = listed_ * cells_ <= cache_bytes::l2 / 8 / int64_t{sizeof(int64_t)};
     if (!whole_) listed_ = together;
@@ -101,7 +101,7 @@ class SeenRows {
     places_ = scratch.take<int64_t>(listed_ * cells_);
     counts_ = scratch.take<int64_t>(listed_);
   }
-  [[gnu::noinline]] void list(int64_t count) {
+  TENON_NOINLINE void list(int64_t count) {
     for (int64_t r = 0; r < count; ++r) {
       int64_t n = 0;
       const auto add = [&](int64_t cell) { places_[r * cells_ + n++] = cell * row_; };

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "tenon/base/inline_vector.hpp"
+#include "tenon/base/platform/overflow.hpp"
 #include "tenon/base/scratch.hpp"
 #include "tenon/simd/batch.hpp"
 
@@ -122,9 +123,12 @@ class PaddedPlane {
  public:
   /// Elements of scratch that the copy takes, or limit + 1 if it takes more than `limit`.
   static int64_t size(const SlidingWindow<Arch>& w, int64_t limit) {
-    __int128 cells = w.inner().stride;
-    for (int d = 0; d < w.rank; ++d) cells *= d + 1 < w.rank ? span(w.axis[d]) : phase_length(w.inner());
-    return cells > limit ? limit + 1 : static_cast<int64_t>(cells);
+    int64_t cells = w.inner().stride;
+    for (int d = 0; d < w.rank; ++d) {
+      const int64_t more = d + 1 < w.rank ? span(w.axis[d]) : phase_length(w.inner());
+      cells = tenon::detail::bounded_product(cells, more, limit + 1);
+    }
+    return cells;
   }
 
   /// `space` has size() elements, `taps` one for each kernel cell.
@@ -270,8 +274,9 @@ void reduce_windows(const T* space, const int64_t* taps, int64_t kernel, const P
 template <class T, class Arch>
 bool fits_padded(const SlidingWindow<Arch>& w) {
   const int64_t limit = 4 * (w.in_cells() + w.out_cells()) + 4096;
-  __int128 kernel = 1;
-  for (int d = 0; d < w.rank; ++d) kernel *= w.axis[d].kernel;
+  int64_t kernel = 1;
+  for (int d = 0; d < w.rank; ++d)
+    kernel = tenon::detail::bounded_product(kernel, w.axis[d].kernel, limit + 1);
   return kernel <= limit && PaddedPlane<T, Arch>::size(w, limit) <= limit;
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 
 #include "tenon/base/costs.hpp"
 #include "tenon/base/parallel.hpp"
@@ -197,7 +198,7 @@ class Phases {
           left = p0 + width - p;
         }
         const T* cells = from + f.cells[t] * R;
-        if (n == R) __builtin_memcpy(to, cells, R * sizeof(T));
+        if (n == R) std::memcpy(to, cells, R * sizeof(T));
         else std::copy_n(cells, n, to);
         if (++t == taps) t = 0, from += kernel * R;
       }

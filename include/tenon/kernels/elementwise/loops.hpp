@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "tenon/base/costs.hpp"
+#include "tenon/base/platform/compiler.hpp"
 #include "tenon/base/types.hpp"
 #include "tenon/kernels/elementwise/ops.hpp"
 #include "tenon/simd/wide.hpp"
@@ -33,8 +34,8 @@ inline constexpr bool by_panels = simd::is_narrow<T> && Row::grain != task_work:
 
 // y = f(x) a panel at a time, by the loop of float.
 template <class Arch, class T>
-[[gnu::noinline]] void map_narrow(void (*loop)(UnaryParams, const float*, float*, int64_t), UnaryParams p,
-                                  const T* x, T* y, int64_t n) {
+TENON_NOINLINE void map_narrow(void (*loop)(UnaryParams, const float*, float*, int64_t), UnaryParams p,
+                               const T* x, T* y, int64_t n) {
   alignas(64) float wide[map_panel];
   for (int64_t i = 0; i < n; i += map_panel) {
     const int64_t count = n - i < map_panel ? n - i : map_panel;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "tenon/base/platform/compiler.hpp"
 #include "tenon/kernels/elementwise/functions.hpp"
 #include "tenon/kernels/elementwise/steps.hpp"
 
@@ -28,15 +29,15 @@ void run_chain_at(std::span<const ChainStep> steps, const float* x, float* y, in
   for (int r = 0; r < R; ++r) v[r] = load(x, r);
   for (const ChainStep& step : steps) {
     const Constants<V> k(UnaryParams{step.number, step.bound});
-    const auto unary = [&]<UnaryOp op>() __attribute__((always_inline)) {
+    const auto unary = [&]<UnaryOp op>() TENON_INLINE_LAMBDA {
       const typename decltype(unary_row<op>())::real f{};
 #pragma GCC unroll 8
       for (int r = 0; r < R; ++r) v[r] = f(v[r], k);
     };
-    const auto binary = [&]<BinaryOp op>() __attribute__((always_inline)) {
+    const auto binary = [&]<BinaryOp op>() TENON_INLINE_LAMBDA {
       const typename decltype(binary_row<op>())::real f{};
       constexpr bool turns = op != BinaryOp::add && op != BinaryOp::mul;
-      const auto with = [&](const auto& other) __attribute__((always_inline)) {
+      const auto with = [&](const auto& other) TENON_INLINE_LAMBDA {
         if (turns && step.second) {
 #pragma GCC unroll 8
           for (int r = 0; r < R; ++r) v[r] = f(other(r), v[r]);

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "tenon/base/platform/compiler.hpp"
 #include "tenon/base/types.hpp"
 #include "tenon/kernels/elementwise/blocks.hpp"
 #include "tenon/kernels/elementwise/broadcast.hpp"
@@ -43,8 +44,8 @@ void spread_blocks(BroadcastPlan<2> plan, int k, const void* x, void* to, int64_
 // Gathers the elements of operand k for the results [at, at + count) into `to`: blocks of bytes, of any type.
 // After the last one there is room for a register.
 template <class Arch, std::size_t size>
-[[gnu::noinline]] void gather_blocks(const BroadcastPlan<2>& plan, int k, const void* x, void* to, int64_t at,
-                                     int64_t count) {
+TENON_NOINLINE void gather_blocks(const BroadcastPlan<2>& plan, int k, const void* x, void* to, int64_t at,
+                                  int64_t count) {
   const auto step = plan.strides[k][plan.rank - 1] * static_cast<int64_t>(size);
   if (step == 0 && plan.rank > 1) return spread_blocks<Arch, size>(plan, k, x, to, at, count);
   for_each_run(plan, at, at + count, [&](int64_t i, const int64_t* offsets, int64_t run) {
@@ -127,9 +128,8 @@ void zip_repeated(void (*zip)(const T*, bool, const T*, bool, R*, int64_t), cons
 // both 0) are passed to `zip` whole; otherwise operands are gathered into panels first. `zip` is a pointer,
 // so that the walk over the plan is compiled once per type and not for every operation.
 template <class Arch, class T, class R>
-[[gnu::noinline]] void zip_rows(void (*zip)(const T*, bool, const T*, bool, R*, int64_t), const T* a,
-                                const T* b, R* c, const BroadcastPlan<2>& plan, bool unit, int64_t begin,
-                                int64_t end) {
+TENON_NOINLINE void zip_rows(void (*zip)(const T*, bool, const T*, bool, R*, int64_t), const T* a, const T* b,
+                             R* c, const BroadcastPlan<2>& plan, bool unit, int64_t begin, int64_t end) {
   const int64_t step_a = plan.strides[0][plan.rank - 1], step_b = plan.strides[1][plan.rank - 1];
   if (unit && plan.inner() >= 32) {
     for_each_run(plan, begin, end, [&](int64_t at, const int64_t* offsets, int64_t count) {

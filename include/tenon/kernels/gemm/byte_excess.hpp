@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 
 #include "tenon/base/abi.hpp"
 
@@ -117,7 +118,7 @@ struct Excess {
   template <int width>
   void gather(const int32_t* from, int32_t* to) const {
     for (int64_t i = 0; i < count; ++i)
-      __builtin_memcpy(to + i * width, from + places[i] * width, width * sizeof(int32_t));
+      std::memcpy(to + i * width, from + places[i] * width, width * sizeof(int32_t));
   }
 };
 

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "tenon/base/platform/compiler.hpp"
 #include "tenon/kernels/gemm/blocks.hpp"
 #include "tenon/kernels/gemm/bytes.hpp"
 #include "tenon/simd/tiles.hpp"
@@ -46,7 +47,7 @@ void add_steps(Unit& unit, int64_t steps, const TileSource& from) {
   const uint8_t* a = from.a;
   const int32_t *b = from.b, *ahead = from.ahead;
   for (int64_t s = 0; s < steps; ++s, a += from.a_step, b += from.b_step) {
-    for (int64_t l = 0; l < from.lines; ++l, ahead += 16) __builtin_prefetch(ahead, 0, 2);
+    for (int64_t l = 0; l < from.lines; ++l, ahead += 16) TENON_PREFETCH(ahead, 0, 2);
     unit.template load<6>(b, 4 * from.b_row);
     unit.template load<4>(a, from.a_row);
     unit.template add_products<0, 4, 6>();

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "tenon/base/platform/compiler.hpp"
 #include "tenon/base/scratch.hpp"
 #include "tenon/kernels/gemm/narrow_numbers.hpp"
 
@@ -103,9 +104,8 @@ inline constexpr int words_together = std::min(32767 / (2 * 128 * ((1 << bits) -
 /// The product of R rows in digits and a matrix of `bits` bits, with panels `apart` from each other: sums[(r
 /// * NV + v) * L]. `dot`: dot_bytes is available; `equal`: each block has words_together words.
 template <int bits, class Arch, int R, int NV, bool dot, bool equal>
-[[gnu::noinline]] void multiply_digits(const NarrowMatrix& b,
-                                       const Layout<Integers<bits, Arch>, Arch>& layout, const DigitRows& x,
-                                       int64_t panel, int64_t apart, float* sums) {
+TENON_NOINLINE void multiply_digits(const NarrowMatrix& b, const Layout<Integers<bits, Arch>, Arch>& layout,
+                                    const DigitRows& x, int64_t panel, int64_t apart, float* sums) {
   using N = Integers<bits, Arch>;
   using I = batch<int32_t, Arch>;
   using V = batch<float, Arch>;
@@ -134,7 +134,7 @@ template <int bits, class Arch, int R, int NV, bool dot, bool equal>
 #pragma GCC unroll 4
         for (int v = 0; v < NV; ++v) {
           const std::byte* from = at + v * step + w * N::bytes;
-          if (w % (64 / N::bytes) == 0) __builtin_prefetch(from + ahead);
+          if (w % (64 / N::bytes) == 0) TENON_PREFETCH(from + ahead, 0, 3);
           const I word = simd::loadu<Arch>(reinterpret_cast<const int32_t*>(from));
 #pragma GCC unroll 4
           for (int place = 0; place < places; ++place)

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "tenon/base/platform/compiler.hpp"
 #include "tenon/base/scratch.hpp"
 #include "tenon/kernels/gemm/blocks.hpp"
 #include "tenon/kernels/gemm/narrow_digits.hpp"
@@ -30,8 +31,8 @@ using gemm_detail::Tile;
 /// other: sums[(r * NV + v) * L].
 /// Not inlined, because GCC would leave it fewer registers.
 template <class N, class Arch, int R, int NV>
-[[gnu::noinline]] void few_rows(const NarrowMatrix& b, const float* x, int64_t x_step, int64_t panel,
-                                int64_t apart, float* sums) {
+TENON_NOINLINE void few_rows(const NarrowMatrix& b, const float* x, int64_t x_step, int64_t panel,
+                             int64_t apart, float* sums) {
   using V = batch<float, Arch>;
   constexpr int L = lanes<float, Arch>;
   constexpr int chains = std::max(4 / (R * NV), 1);  // independent parts of a sum
@@ -57,7 +58,7 @@ template <class N, class Arch, int R, int NV>
     }
     int64_t k = 0;
     do {
-      if constexpr (N::together == 1) __builtin_prefetch(at + 2048);
+      if constexpr (N::together == 1) TENON_PREFETCH(at + 2048, 0, 3);
 #pragma GCC unroll 16
       for (int w = 0; w < N::words; ++w)
 #pragma GCC unroll 4

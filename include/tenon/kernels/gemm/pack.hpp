@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 
 #include "tenon/base/parallel.hpp"
+#include "tenon/base/platform/compiler.hpp"
 #include "tenon/simd/batch.hpp"
 
 namespace tenon::TENON_ABI::kernels::gemm_detail {
@@ -24,7 +26,7 @@ constexpr int64_t packed_size(int64_t count, int64_t width, int64_t depth) {
 /// apart, into pack_panel's layout, consecutively. All are packed together, row by row: that walks through
 /// the pages once, and reads a line that two panels share only once.
 template <class Arch, int width, class T>
-[[gnu::noinline]] void pack_rows(const T* from, int64_t row, int64_t count, int64_t depth, T* to) {
+TENON_NOINLINE void pack_rows(const T* from, int64_t row, int64_t count, int64_t depth, T* to) {
   constexpr int L = lanes<T, Arch>, line = 64 / static_cast<int>(sizeof(T));
   for (int64_t p = 0; p < depth; ++p) {
     // Rows are too far apart for the hardware to prefetch them.
@@ -32,12 +34,12 @@ template <class Arch, int width, class T>
     T* panel = to + p * width;
     for (int64_t j = 0; j < count; j += width, panel += width * depth) {
 #pragma GCC unroll 4
-      for (int e = 0; e < width; e += line) __builtin_prefetch(ahead + j + e);
+      for (int e = 0; e < width; e += line) TENON_PREFETCH(ahead + j + e, 0, 3);
       if constexpr (width % L == 0) {
 #pragma GCC unroll 4
         for (int e = 0; e < width; e += L) simd::storeu(panel + e, simd::loadu<Arch>(at + j + e));
       } else {
-        __builtin_memcpy(panel, static_cast<const void*>(at + j), width * sizeof(T));
+        std::memcpy(panel, static_cast<const void*>(at + j), width * sizeof(T));
       }
     }
   }

@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "tenon/base/platform/compiler.hpp"
 #include "tenon/kernels/gemm/args.hpp"
 #include "tenon/simd/batch.hpp"
 
@@ -134,10 +135,10 @@ void compute_tile(int64_t depth, const TileOperands<typename Ops::Cell>& operand
 #pragma GCC unroll 32
     for (int r = 0; r < R; ++r)
 #pragma GCC unroll 4
-      for (int v = 0; v < NV; ++v) __builtin_prefetch(end.c + r * end.c_row + v * L, 1);
+      for (int v = 0; v < NV; ++v) TENON_PREFETCH(end.c + r * end.c_row + v * L, 1, 3);
   }
-  const auto step = [&]() __attribute__((always_inline)) {
-    __builtin_prefetch(ahead, 0, 2);
+  const auto step = [&]() TENON_INLINE_LAMBDA {
+    TENON_PREFETCH(ahead, 0, 2);
     V bv[NV];
 #pragma GCC unroll 4
     for (int v = 0; v < NV; ++v)

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <atomic>
+#include <cstring>
 
+#include "tenon/base/platform/compiler.hpp"
 #include "tenon/kernels/move/move.hpp"
 
 namespace tenon::TENON_ABI::kernels {
@@ -114,7 +116,7 @@ bool gather_elements(DType d, void* to, const void* from, std::span<const int64_
         constexpr int64_t line = 64 / sizeof(I);
         int64_t j = 0;
         for (; j + line <= end; j += line) {
-          __builtin_prefetch(index + end + j);
+          TENON_PREFETCH(index + end + j, 0, 3);
           if constexpr (requires { &Mover::fetch; }) move.fetch(t + end + j, f + extent + j);
 #pragma GCC unroll 16
           for (int64_t k = j; k < j + line; ++k) move.row(t + k, 0, f + wrap(index[k]), 0, 1);

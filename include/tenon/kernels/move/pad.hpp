@@ -2,6 +2,9 @@
 // wrapped around.
 #pragma once
 
+#include <cstring>
+
+#include "tenon/base/platform/compiler.hpp"
 #include "tenon/base/scratch.hpp"
 #include "tenon/kernels/move/move.hpp"
 
@@ -52,7 +55,7 @@ void for_border_runs(PadMode mode, const PadSide& side, int64_t extent, F&& f) {
 }
 
 /// The source place that appears at place p of an axis, counted from the source's first; -1 for none.
-[[gnu::noinline]] inline int64_t padded_place(PadMode mode, int64_t p, int64_t extent) {
+TENON_NOINLINE inline int64_t padded_place(PadMode mode, int64_t p, int64_t extent) {
   if (p >= 0 && p < extent) return p;
   if (mode == PadMode::constant) return -1;
   if (mode == PadMode::edge || extent == 1) return p < 0 ? 0 : extent - 1;
@@ -72,7 +75,7 @@ struct PaddedRow {
 
 /// Writes n copies of the element at `value`. Returns the end of the output.
 template <std::size_t bytes>
-[[gnu::always_inline]] inline char* repeat_element(char* to, const char* value, int64_t n) {
+TENON_ALWAYS_INLINE inline char* repeat_element(char* to, const char* value, int64_t n) {
   char element[bytes];
   std::memcpy(element, value, bytes);
   for (; n > 0; --n, to += bytes) std::memcpy(to, element, bytes);
@@ -81,8 +84,8 @@ template <std::size_t bytes>
 
 /// The blocks [place, end) of a row, all in one of its borders. `from`: the source's part of the row.
 template <std::size_t bytes>
-[[gnu::always_inline]] inline char* pad_border(const PaddedRow& row, char* to, const char* from,
-                                               int64_t place, int64_t end) {
+TENON_ALWAYS_INLINE inline char* pad_border(const PaddedRow& row, char* to, const char* from, int64_t place,
+                                            int64_t end) {
   if (row.mode == PadMode::constant) return repeat_element<bytes>(to, row.value, (end - place) * row.step);
   const int64_t block = row.step * static_cast<int64_t>(bytes);
   if (row.mode == PadMode::edge && row.step == 1)

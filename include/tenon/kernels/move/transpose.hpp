@@ -13,6 +13,7 @@
 #include "tenon/base/costs.hpp"
 #include "tenon/base/inline_vector.hpp"
 #include "tenon/base/parallel.hpp"
+#include "tenon/base/platform/compiler.hpp"
 #include "tenon/simd/arch.hpp"
 #include "tenon/simd/copy.hpp"
 
@@ -180,7 +181,7 @@ struct BlockMover {
   }
 
   void fetch(int64_t t, int64_t f) const {
-    __builtin_prefetch(to + t * size, 1), __builtin_prefetch(from + f * size);
+    TENON_PREFETCH(to + t * size, 1, 3), TENON_PREFETCH(from + f * size, 0, 3);
   }
 
   // to[t + i + j * t_step] = from[f + i * f_step + j], i < ni, j < nj

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
+#include "tenon/base/platform/compiler.hpp"
 #include "tenon/kernels/move/transpose.hpp"
 #include "tenon/simd/properties.hpp"
 
@@ -229,9 +231,9 @@ void turn_impl(char* to, int64_t to_row, const char* from, int64_t from_row, int
         if (ahead >= rows) ahead -= (rows + n - 1) / n * n, strip += n;
         const int64_t lines = rows - ahead < n ? rows - ahead : n;
         const char* source = from + ahead * from_row + strip * size;
-        for (int64_t k = 0; strip < columns && k < lines; ++k) __builtin_prefetch(source + k * from_row);
+        for (int64_t k = 0; strip < columns && k < lines; ++k) TENON_PREFETCH(source + k * from_row, 0, 3);
         char* result = to + strip * to_row + ahead * size;
-        for (int64_t k = 0; k < n && strip + k < columns; ++k) __builtin_prefetch(result + k * to_row, 1);
+        for (int64_t k = 0; k < n && strip + k < columns; ++k) TENON_PREFETCH(result + k * to_row, 1, 3);
       }
       // More than eight lines of the source may map to one set of the first-level cache and would be evicted:
       // they are read at once.

@@ -15,6 +15,7 @@
 
 #include "tenon/base/costs.hpp"
 #include "tenon/base/parallel.hpp"
+#include "tenon/base/platform/compiler.hpp"
 #include "tenon/base/scratch.hpp"
 #include "tenon/kernels/conv/sliding.hpp"
 #include "tenon/kernels/quant_conv/last_args.hpp"
@@ -58,8 +59,8 @@ void compute_tile(const QuantConvLastArgs& g, const TileWork<Arch>& t) {
   constexpr int L = simd::lanes<int32_t, Arch>;
 #pragma GCC unroll 8
   for (int r = 0; r < R; ++r) {
-    if (t.z != nullptr) __builtin_prefetch(t.z + t.pixels.to[r]);
-    __builtin_prefetch(t.y + t.pixels.to[r], 1);
+    if (t.z != nullptr) TENON_PREFETCH(t.z + t.pixels.to[r], 0, 3);
+    TENON_PREFETCH(t.y + t.pixels.to[r], 1, 3);
   }
   I sum[R][NV];
 #pragma GCC unroll 4
@@ -75,7 +76,7 @@ void compute_tile(const QuantConvLastArgs& g, const TileWork<Arch>& t) {
 #pragma GCC unroll 8
     for (int r = 0; r < R; ++r) x[r] = t.x + (t.pixels.from[r] + tap->x);
     for (int64_t q = 0; q < t.words; ++q, w += Tile<Arch>::cols, next += 64) {
-      __builtin_prefetch(next);
+      TENON_PREFETCH(next, 0, 3);
       I wv[NV];
 #pragma GCC unroll 4
       for (int v = 0; v < NV; ++v) wv[v] = simd::loadu<Arch>(w + v * L);

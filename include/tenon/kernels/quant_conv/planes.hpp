@@ -34,13 +34,16 @@ struct PlaneLayout {
       const int64_t period = a.stride / std::gcd(a.stride, a.dilation);
       axis[d] = {std::min(std::max<int64_t>(a.kernel, 1), period), period,
                  a.out + std::max<int64_t>(a.kernel - 1, 0) * a.dilation / a.stride, box};
-      box = bounded(__int128{box} * axis[d].length);
-      phases = bounded(__int128{phases} * axis[d].phases);
+      box = tenon::detail::bounded_product(box, axis[d].length, most);
+      phases = tenon::detail::bounded_product(phases, axis[d].phases, most);
     }
   }
   /// Whether the planes have a reasonable size compared to input and output. If not, nothing else may be
   /// called.
-  bool fits() const { return __int128{box} * phases <= 4 * (__int128{w.in_cells()} + w.out_cells()) + 4096; }
+  bool fits() const {
+    const int64_t given = std::min(w.in_cells(), most / 16) + std::min(w.out_cells(), most / 16);
+    return tenon::detail::bounded_product(box, phases, most) <= 4 * given + 4096;
+  }
   int64_t cells() const { return box * phases; }
   /// The place that output 0 sees through kernel place `at`.
   int64_t tap(const int64_t* at) const {
@@ -53,9 +56,7 @@ struct PlaneLayout {
   }
 
  private:
-  static constexpr int64_t bounded(__int128 x) {
-    return static_cast<int64_t>(std::min(x, __int128{1} << 60));
-  }
+  static constexpr int64_t most = int64_t{1} << 60;  // more than any memory has
 };
 
 /// Words of four channels: to[j] has from[c][j * stride] of channels c < channels, else 0, for j < count

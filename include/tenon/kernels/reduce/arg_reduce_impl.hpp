@@ -6,6 +6,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "tenon/base/platform/compiler.hpp"
 #include "tenon/kernels/reduce/arg_reduce.hpp"
 #include "tenon/kernels/reduce/read_as.hpp"
 #include "tenon/kernels/reduce/rows.hpp"
@@ -87,8 +88,8 @@ int64_t arg_line(const T* x, int64_t n, bool last_index) {
 
 /// The extremum of each of n <= reduce_tile columns, in the order's terms, and its row among `rows` rows.
 template <class Arch, class V, class X>
-[[gnu::noinline]] void arg_rows(const X& x, int64_t stride, int64_t rows, int64_t n, ArgOrder<V> order,
-                                V* best, int64_t* y) {
+TENON_NOINLINE void arg_rows(const X& x, int64_t stride, int64_t rows, int64_t n, ArgOrder<V> order, V* best,
+                             int64_t* y) {
   // Vectors of V and of row numbers have equal lane counts.
   using Row = std::conditional_t<sizeof(V) == 8, int64_t, int32_t>;
   constexpr int64_t most = 1 << 30;
@@ -148,8 +149,8 @@ inline constexpr int64_t arg_short_line = std::is_pointer_v<X> ? 2 * short_line 
 
 /// The index in each of the lines [first, last), which are columns or short.
 template <class Arch, class V, class X>
-[[gnu::noinline]] void arg_columns(const X& x, int64_t* y, int64_t axis, int64_t inner, int64_t first,
-                                   int64_t last, ArgOrder<V> order) {
+TENON_NOINLINE void arg_columns(const X& x, int64_t* y, int64_t axis, int64_t inner, int64_t first,
+                                int64_t last, ArgOrder<V> order) {
   if (inner == 1) {
     V columns[arg_short_line<X> * reduce_tile], best[reduce_tile];
     for (int64_t n; first < last; first += n) {

@@ -7,6 +7,7 @@
 
 #include "tenon/base/convert.hpp"
 #include "tenon/base/parallel.hpp"
+#include "tenon/base/platform/compiler.hpp"
 #include "tenon/simd/arch.hpp"
 
 namespace tenon::TENON_ABI::kernels {
@@ -44,8 +45,8 @@ void cumulate_columns(const T* x, T* y, int64_t extent, int64_t step, int64_t co
   for (int64_t k = 0; k < extent; ++k, x += step, y += step) {
     int64_t i = 0;
     for (; i + part <= columns; i += part) {
-      __builtin_prefetch(x + i + ahead);
-      __builtin_prefetch(y + i + ahead, 1);
+      TENON_PREFETCH(x + i + ahead, 0, 3);
+      TENON_PREFETCH(y + i + ahead, 1, 3);
       Sum* const sum = sums + i;
       Sum next[part];
       for (int64_t j = 0; j < part; ++j) next[j] = running<F>(sum[j], x[i + j]);

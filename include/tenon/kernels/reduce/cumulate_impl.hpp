@@ -1,6 +1,7 @@
 // Bodies of cumulate.hpp.
 #pragma once
 
+#include "tenon/base/platform/compiler.hpp"
 #include "tenon/kernels/reduce/cumulate.hpp"
 #include "tenon/simd/wide.hpp"
 
@@ -20,8 +21,8 @@ void cumulate_rows(const float* x, float* y, int64_t rows, int64_t step, int64_t
   for (int k = 0; k < count; ++k) sum[k] = simd::loadu<Arch>(sums + k * width);
   for (int64_t r = 0; r < rows; ++r, x += step, y += step) {
     for (int64_t line = 0; line < count * width; line += 16) {
-      __builtin_prefetch(x + line + ahead);
-      __builtin_prefetch(y + line + ahead, 1);
+      TENON_PREFETCH(x + line + ahead, 0, 3);
+      TENON_PREFETCH(y + line + ahead, 1, 3);
     }
 #pragma GCC unroll 4
     for (int k = 0; k < count; ++k) {

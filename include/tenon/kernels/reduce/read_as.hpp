@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "tenon/base/platform/compiler.hpp"
 #include "tenon/kernels/reduce/rows.hpp"
 #include "tenon/simd/wide.hpp"
 
@@ -36,11 +37,11 @@ struct ReadAs {
 /// columns[i * count + r] = lines[r * n + i], r < count, i < n, n * count <= short_line * reduce_tile, in the
 /// type C.
 template <class Arch, class T, class C>
-[[gnu::noinline]] void turn_lines_of(const T* lines, C* columns, int64_t n, int64_t count) {
+TENON_NOINLINE void turn_lines_of(const T* lines, C* columns, int64_t n, int64_t count) {
   simd::turn<Arch>(lines, n, count, n, columns, count);
 }
 template <class Arch, class C>
-[[gnu::noinline]] void turn_lines_of(const ReadAs<C>& lines, C* columns, int64_t n, int64_t count) {
+TENON_NOINLINE void turn_lines_of(const ReadAs<C>& lines, C* columns, int64_t n, int64_t count) {
   C converted[short_line * reduce_tile];
   lines.read(lines.at, converted, n * count);
   simd::turn<Arch>(static_cast<const C*>(converted), n, count, n, columns, count);

@@ -111,9 +111,9 @@ constexpr bool stays_integer(ReduceKind kind) {
     case ReduceKind::magnitudes: return true;
     case ReduceKind::real_sum:
     case ReduceKind::real_squares:
-    case ReduceKind::exponentials: return false;
+    case ReduceKind::exponentials: break;
   }
-  __builtin_unreachable();
+  return false;
 }
 
 template <class T>
@@ -129,9 +129,9 @@ constexpr ReduceKind kind_of(ReduceOp op) {
     case ReduceOp::l1: return std::is_unsigned_v<T> ? ReduceKind::sum : ReduceKind::magnitudes;
     case ReduceOp::l2: return integer ? ReduceKind::real_squares : ReduceKind::squares;
     case ReduceOp::log_sum: return integer ? ReduceKind::real_sum : ReduceKind::sum;
-    case ReduceOp::log_sum_exp: return ReduceKind::exponentials;
+    case ReduceOp::log_sum_exp: break;
   }
-  __builtin_unreachable();
+  return ReduceKind::exponentials;
 }
 
 inline constexpr int64_t reduce_grain = task_work::cheap;  // input elements a task takes

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 
+#include "tenon/base/platform/compiler.hpp"
 #include "tenon/kernels/reduce/read_as.hpp"
 #include "tenon/kernels/reduce/reduce.hpp"
 #include "tenon/kernels/reduce/rows.hpp"
@@ -83,7 +84,7 @@ double exponent_shift(double greatest) {
 /// Reduces n contiguous elements; f maps a number or a batch.
 template <class Arch, class Join, class T, class F>
   requires std::is_integral_v<T>
-[[gnu::noinline]] reduce_total<T> reduce_run_of(const T* x, int64_t n, const F& f) {
+TENON_NOINLINE reduce_total<T> reduce_run_of(const T* x, int64_t n, const F& f) {
   using Total = reduce_total<T>;
   Total total = Join::template identity<Total>();
   for (int64_t i = 0; i < n; ++i) total = Join::join(f(static_cast<Total>(x[i])), total);
@@ -109,9 +110,8 @@ reduce_total<C> reduce_run_of(const ReadAs<C>& x, int64_t n, const F& f) {
 /// Reduces `rows` rows of n elements into n totals, in each of several blocks, as reduce_rows does.
 template <class Arch, class Join, class T, class F>
   requires std::is_integral_v<T>
-[[gnu::noinline]] void reduce_rows_of(const T* x, int64_t stride, int64_t rows, int64_t n,
-                                      reduce_total<T>* total, const F& f, int64_t blocks,
-                                      int64_t block_stride) {
+TENON_NOINLINE void reduce_rows_of(const T* x, int64_t stride, int64_t rows, int64_t n,
+                                   reduce_total<T>* total, const F& f, int64_t blocks, int64_t block_stride) {
   for (int64_t block = 0; rows > 0 && block < blocks; ++block, total += n) {
     const T* row = x + block * block_stride;
     const auto mapped = [&](int64_t i) { return f(static_cast<reduce_total<T>>(row[i])); };
@@ -204,8 +204,8 @@ void reduce_line(const X& x, Partials p, const ReducePlan& plan, int64_t begin, 
 /// columns: the plan's last axis is kept. Several blocks occur in plans of rank 3 only. `copies` rows of one
 /// block are treated as one.
 template <class Arch, ReduceKind kind, class C, class X>
-[[gnu::noinline]] void reduce_columns(const X& x, Partials p, const ReducePlan& plan, int64_t begin,
-                                      int64_t end, int64_t n, int64_t copies, int64_t blocks) {
+TENON_NOINLINE void reduce_columns(const X& x, Partials p, const ReducePlan& plan, int64_t begin, int64_t end,
+                                   int64_t n, int64_t copies, int64_t blocks) {
   const int64_t stride = plan.rank > 1 ? plan.strides[plan.rank - 2] : n;
   const int64_t results = blocks * n, columns = copies * results;
   reduce_total<C> room[reduce_tile + simd::lanes<C, Arch>];
@@ -241,7 +241,7 @@ template <class Arch, ReduceKind kind, class C, class X>
 
 /// to[i * rows + j] = from[j * columns + i] for j < rows, i < columns.
 template <class Arch, class V>
-[[gnu::noinline]] void turn_results(const V* from, V* to, int64_t rows, int64_t columns) {
+TENON_NOINLINE void turn_results(const V* from, V* to, int64_t rows, int64_t columns) {
   for (int64_t j = 0; j < rows; ++j)
     for (int64_t i = 0; i < columns; ++i) to[i * rows + j] = from[j * columns + i];
 }
@@ -277,9 +277,9 @@ struct ReduceLoops {
 /// reduce_part for elements of type C, the type of lanes, or read as such; columns are copied as elements of
 /// type Copy.
 template <class Arch, class C, class Copy, class X>
-[[gnu::noinline]] void reduce_elements(const X& x, Partials partial, const ReducePlan& plan, int64_t first,
-                                       int64_t last, int64_t begin, int64_t end,
-                                       const ReduceLoops<Copy, X>& loops) {
+TENON_NOINLINE void reduce_elements(const X& x, Partials partial, const ReducePlan& plan, int64_t first,
+                                    int64_t last, int64_t begin, int64_t end,
+                                    const ReduceLoops<Copy, X>& loops) {
   constexpr int64_t tile = reduce_tile;
   const int64_t inner = plan.rank > 0 && !plan.last_reduced ? plan.extents[plan.rank - 1] : 1;
   if (plan.rank <= (plan.last_reduced ? 2 : 3) && inner <= narrow_columns && begin == 0 &&
@@ -351,7 +351,7 @@ namespace detail {
 
 /// Joins elements s * results + o of `total`, s < parts, into total[o].
 template <class Arch, class V>
-[[gnu::noinline]] void join_parts(ReduceKind kind, V* total, int64_t results, int64_t parts) {
+TENON_NOINLINE void join_parts(ReduceKind kind, V* total, int64_t results, int64_t parts) {
   if (parts == 1) return;
   switch (kind) {
     case ReduceKind::greatest: return join_copies<Greatest>(total, results, parts);
@@ -363,8 +363,8 @@ template <class Arch, class V>
 
 /// Joins the parts of reduced doubles, and applies the op's final step.
 template <class Arch>
-[[gnu::noinline]] void finish_real(ReduceOp op, ReduceKind kind, const Partials& partial, int64_t parts,
-                                   int64_t results, int64_t reduced) {
+TENON_NOINLINE void finish_real(ReduceOp op, ReduceKind kind, const Partials& partial, int64_t parts,
+                                int64_t results, int64_t reduced) {
   double* const real = partial.real;
   if (op == ReduceOp::log_sum_exp) {
     // The parts' shifts differ.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "tenon/base/platform/compiler.hpp"
 #include "tenon/kernels/reduce/lines.hpp"
 #include "tenon/simd/wide.hpp"
 
@@ -79,8 +80,8 @@ typename B::value_type join_lanes(const B& v) {
 /// Reduces n contiguous elements into a total, in each of several runs that are `stride` apart; f(batch, i)
 /// maps a batch of elements from i of a run on, f(batch, i, count) the last `count` ones.
 template <class Arch, class Join, class T, class F>
-[[gnu::noinline]] void reduce_runs(const T* x, int64_t n, const F& f, double* totals, int64_t runs,
-                                   int64_t stride) {
+TENON_NOINLINE void reduce_runs(const T* x, int64_t n, const F& f, double* totals, int64_t runs,
+                                int64_t stride) {
   using C = compute_t<T>;
   using B = simd::batch<C, Arch>;
   constexpr int64_t width = simd::lanes<C, Arch>, ways = 4, block = 16 * ways * width;
@@ -149,8 +150,8 @@ void join_totals(const simd::batch<C, Arch>& v, double* total) {
 /// f(batch, j, i) maps the elements from column j on, counted through the blocks, that lie i elements from x;
 /// f(batch, j, i, count) the last columns.
 template <class Arch, class Join, class T, class F>
-[[gnu::noinline]] void reduce_rows(const T* x, int64_t stride, int64_t rows, int64_t n, double* total,
-                                   const F& f, int64_t blocks = 1, int64_t block_stride = 0) {
+TENON_NOINLINE void reduce_rows(const T* x, int64_t stride, int64_t rows, int64_t n, double* total,
+                                const F& f, int64_t blocks = 1, int64_t block_stride = 0) {
   using C = compute_t<T>;
   constexpr int64_t width = simd::lanes<C, Arch>;
   alignas(64) C sums[reduce_tile];

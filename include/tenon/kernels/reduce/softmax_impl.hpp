@@ -7,6 +7,7 @@
 #include <limits>
 #include <utility>
 
+#include "tenon/base/platform/compiler.hpp"
 #include "tenon/kernels/reduce/rows.hpp"
 #include "tenon/kernels/reduce/softmax.hpp"
 #include "tenon/simd/math.hpp"
@@ -53,7 +54,7 @@ double sum_exponentials(const T* x, int64_t n, const simd::batch<compute_t<T>, A
     const int64_t end = n - i < block ? n : i + block;
     B sum(compute_t<T>(0));
     for (; i + width <= end; i += width) {
-      __builtin_prefetch(x + i + ahead);
+      TENON_PREFETCH(x + i + ahead, 0, 3);
       const B e = simd::exp_flushed(simd::load_wide<Arch>(x + i) - greatest);
       f(e, i);
       sum = sum + e;
@@ -77,7 +78,7 @@ void softmax_row(bool log, const T* x, T* y, int64_t n) {
   const B greatest(greatest_of_row<Arch>(x, n));
   if (log) {
     const double sum = sum_exponentials<Arch>(x, n, greatest, [y](const B&, int64_t i, auto...) {
-      if (i < softmax_ahead) __builtin_prefetch(y + i, 1);
+      if (i < softmax_ahead) TENON_PREFETCH(y + i, 1, 3);
     });
     const B shift(static_cast<C>(std::log(sum)));
     map_row<Arch>(x, y, n, [&](const B& v, auto...) { return v - greatest - shift; });

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "tenon/base/platform/compiler.hpp"
 #include "tenon/kernels/resize/resize.hpp"
 #include "tenon/simd/batch.hpp"
 
@@ -32,7 +33,7 @@ void resample_rows_impl(const T* x, T* y, const ResampleAxis<T>& axis, int64_t i
         sum2 = simd::mul_add(w, simd::loadu<Arch>(p + width), sum2);
         if (fetches) {
           const char* next = reinterpret_cast<const char*>(from + index[k * out + 1] * inner + i);
-          for (int64_t b = 0; b < 2 * Arch::register_bytes; b += 64) __builtin_prefetch(next + b);
+          for (int64_t b = 0; b < 2 * Arch::register_bytes; b += 64) TENON_PREFETCH(next + b, 0, 3);
         }
       }
       simd::storeu(to + i, sum);

@@ -42,8 +42,12 @@ inline bool amx() {
   if (use < 0) {
     constexpr int request_permission = 0x1023, tile_data = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
     const char* const request = std::getenv("TENON_AMX");
-    use = (request == nullptr || std::string_view(request) != "0") && __builtin_cpu_supports("amx-tile") &&
-          __builtin_cpu_supports("amx-int8") && __builtin_cpu_supports("amx-bf16") &&
+    // clang before 19 does not know the names of amx-bf16, amx-tile and amx-int8. The system grants the
+    // registers only if it supports them.
+    unsigned a, b, c, d;
+    constexpr unsigned bits = 1u << 22 | 1u << 24 | 1u << 25;
+    use = (request == nullptr || std::string_view(request) != "0") &&
+          __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (d & bits) == bits &&
           syscall(SYS_arch_prctl, request_permission, tile_data) == 0;
     known.store(use, std::memory_order_relaxed);
   }

@@ -1,9 +1,13 @@
 // The levels of x86-64: SSE2, which every processor has, AVX2 and AVX-512.
 #pragma once
 
+#include <string_view>
+
 #include "tenon/base/abi.hpp"
 
 #if defined(TENON_X86_64)
+#include <cpuid.h>
+
 #define TENON_LEVELS(LEVEL, FEATURE)                                                                        \
   LEVEL(Baseline, baseline, 16, 16, )                                                                       \
   LEVEL(Avx2, avx2, 16, 32, FEATURE("avx2", __AVX2__) FEATURE("fma", __FMA__) FEATURE("f16c", __F16C__))    \
@@ -11,7 +15,7 @@
         FEATURE("avx512f", __AVX512F__) FEATURE("avx512bw", __AVX512BW__) FEATURE("avx512dq", __AVX512DQ__) \
             FEATURE("avx512vl", __AVX512VL__))
 
-#define TENON_PROCESSOR_HAS(feature) (__builtin_cpu_supports(feature) != 0)
+#define TENON_PROCESSOR_HAS(feature) detail::processor_has(feature)
 
 namespace tenon::TENON_ABI::simd::detail {
 
@@ -26,6 +30,22 @@ template <class Arch>
 concept AtAvx2 = Arch::register_bytes == 32;
 template <class Arch>
 concept AtAvx512 = Arch::register_bytes == 64;
+
+/// Whether the processor has a feature of the levels, and the system supports its registers.
+inline bool processor_has(std::string_view feature) {
+#define TENON_HAS(name) \
+  if (feature == name) return __builtin_cpu_supports(name) != 0;
+  TENON_HAS("avx2")
+  TENON_HAS("fma")
+  TENON_HAS("avx512f")
+  TENON_HAS("avx512bw")
+  TENON_HAS("avx512dq")
+  TENON_HAS("avx512vl")
+#undef TENON_HAS
+  // clang before 19 does not know the name f16c.
+  unsigned a, b, c, d;
+  return feature == "f16c" && __get_cpuid(1, &a, &b, &c, &d) != 0 && (c >> 29 & 1) != 0;
+}
 
 }  // namespace tenon::TENON_ABI::simd::detail
 
