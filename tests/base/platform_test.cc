@@ -4,6 +4,7 @@
 #include <limits>
 #include <string_view>
 
+#include "tenon/base/platform/clock.hpp"
 #include "tenon/base/platform/decimal.hpp"
 #include "tenon/base/platform/overflow.hpp"
 #include "tenon/base/platform/stop.hpp"
@@ -25,10 +26,21 @@ TEST_CASE("sums, differences and products tell whether they fit") {
   CHECK(tenon::detail::mul_overflow(least, int64_t{-1}, &r));
 }
 
+TEST_CASE("bounded products") {
+  CHECK(tenon::detail::bounded_product(6, 7, 100) == 42);
+  CHECK(tenon::detail::bounded_product(6, 7, 41) == 41);
+  CHECK(tenon::detail::bounded_product(most, most, 1000) == 1000);
+  CHECK(tenon::detail::bounded_product(most, 0, 1000) == 0);
+}
+
 TEST_CASE("products of 128 bits") {
   uint64_t low = 0;
   CHECK(tenon::detail::multiply_wide(~uint64_t{0}, ~uint64_t{0}, &low) == ~uint64_t{0} - 1);
   CHECK(low == 1);
+}
+
+TEST_CASE("the clock has passed the year 2020") {
+  CHECK(tenon::detail::clock_nanoseconds() > uint64_t{1'577'836'800} * 1'000'000'000);
 }
 
 TEST_CASE("numbers are read up to the first other character") {
