@@ -72,7 +72,7 @@ int time_runs(void (*run)(P...) noexcept, const std::byte* weights, long iters, 
   auto* const memory = reinterpret_cast<compiled_model::Memory*>(block(sizeof(compiled_model::Memory)));
   const std::tuple<P...> arguments{Argument<P>::make(*memory, weights)...};
   const auto call = [&] { std::apply(run, arguments); };
-  // Runs are timed by so many together that the clock's own time does not count.
+  // Enough runs are timed together for the clock's own time to be negligible.
   long together = 1;
   for (double ms = 0; ms < 0.02 && together < 4096; together *= ms < 0.02 ? 2 : 1) {
     const auto start = Clock::now();

@@ -1,7 +1,7 @@
 // Convolutions with packed weights, bias and Relu: rates in floating-point operations per second, to be held
 // against peak.cc. Names are layer/in channels/out channels/input side/kernel/stride. Rates count
-// processor time, so that other work on the machine disturbs little; those of `threads` are of two threads in
-// real time.
+// processor time, so that other work on the machine disturbs little; `threads` measures two threads in real
+// time.
 #include <benchmark/benchmark.h>
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Kernels that read and write each element about once: rates in elements per second of one thread. Those of
-// add and transpose over millions of elements are to be held against the bandwidth that peak.cc measures.
+// Kernels that read and write each element about once: rates in elements per second of one thread. The rates
+// of add and transpose over millions of elements compare with the bandwidth that peak.cc measures.
 // Names are kernel/elements or kernel/rows/columns.
 #include <benchmark/benchmark.h>
 

@@ -1,5 +1,5 @@
-// ort: times a model in ONNX Runtime's shared library, as `tenon bench` times it in Tenon: README.md beside
-// this file.
+// ort: times a model in ONNX Runtime's shared library, as `tenon bench` times it in Tenon: see
+// bench/README.md.
 #include <dlfcn.h>
 #if defined(__linux__) && defined(__x86_64__)
 #include <asm/prctl.h>
@@ -123,8 +123,8 @@ class Library {
 // --- The level ---
 
 #if defined(__linux__) && defined(__x86_64__)
-// What cpuid must not show of a processor, in the registers of its leaf 7: the bits of AVX-512 and AMX. Of
-// subleaf 1, with what came later, it shows none, or that of AVX-VNNI.
+// The bits of AVX-512 and AMX in the registers of cpuid's leaf 7, which are hidden. Of subleaf 1, which has
+// later features, all bits are hidden, or all but AVX-VNNI's.
 constexpr unsigned beyond_avx2_ebx = 1u << 16 | 1u << 17 | 1u << 21 | 7u << 26 | 1u << 30 | 1u << 31;
 constexpr unsigned beyond_avx2_ecx = 1u << 1 | 1u << 6 | 1u << 11 | 1u << 12 | 1u << 14;
 constexpr unsigned beyond_avx2_edx = 1u << 2 | 1u << 3 | 1u << 8 | 0xFu << 22;

@@ -174,7 +174,7 @@ void add_arrays(const float* a, const float* b, float* c, std::size_t n) {
 // Small arrays are gone through many times in one call, so that the clock costs nothing.
 std::size_t repeats(std::size_t bytes) { return std::max<std::size_t>(1, (std::size_t{1} << 20) / bytes); }
 
-// Sizes are of one array; bytes count what is read and what is written, not what a cache fetches before a
+// Sizes are of one array; bytes count reads and writes, but not the lines that a cache fetches before a
 // write.
 void report_copy(const char* what, std::size_t bytes) {
   report(what, "GB/s", [bytes] {

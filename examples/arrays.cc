@@ -11,7 +11,7 @@ int main() {
   Tensor<float, Shape<2, 3>> x{{1, 2, 3}, {4, 5, 6}};
   Tensor<float, Shape<3, 2>> w{{1, 0}, {0, 1}, {1, 1}};
 
-  Tensor<float, Shape<2, 2>> y = 0.5f * matmul(x, w) + 1;  // one loop behind the product
+  Tensor<float, Shape<2, 2>> y = 0.5f * matmul(x, w) + 1;  // one loop after the product
   auto e = exp(y - max<1>(y, keepdims));                   // an expression, not computed yet
   auto p = eval(e / sum<1>(e, keepdims));                  // Tensor<float, Shape<2, 2>>
   x(all, range(0, 2)) = where(p < 0.5f, 0.0f, y);          // two columns of x

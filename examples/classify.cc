@@ -21,7 +21,7 @@ std::array<int, 10> likeliest_first(Probabilities probability, int64_t image) {
   return digits;
 }
 
-// A scan, and beside it the three digits that it looks most like.
+// A scan, and next to it the three digits that it looks most like.
 void draw(Images images, Probabilities probability, int64_t image) {
   constexpr const char* shades[] = {"  ", "░░", "▒▒", "▓▓", "██"};
   const std::array<int, 10> digits = likeliest_first(probability, image);

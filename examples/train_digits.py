@@ -74,7 +74,7 @@ def main(folder):
                       training=torch.onnx.TrainingMode.PRESERVE, do_constant_folding=False,  # as it was trained
                       input_names=["image"], output_names=["probability"],
                       dynamic_axes={"image": {0: "batch"}, "probability": {0: "batch"}})
-    with open(f"{folder}/digits.onnx", "ab") as model:  # protobuf: what is appended is merged
+    with open(f"{folder}/digits.onnx", "ab") as model:  # protobuf merges appended fields
         model.write(b"\x32" + bytes([len(DOC)]) + DOC)  # ModelProto.doc_string
     np.save(f"{folder}/images.npy", images[-HELD_OUT:])
     np.save(f"{folder}/labels.npy", labels[-HELD_OUT:])

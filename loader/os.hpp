@@ -101,7 +101,8 @@ struct Opened {
 };
 /// Opens a regular file beneath a folder. `location` is relative and has no "..". Each of its parts is opened
 /// within the previous one, so that nothing put in its place meanwhile leads elsewhere. Refused: links on the
-/// way, what is no regular file, and files with several hard links. Error{io} if the folder cannot be opened.
+/// way, anything but regular files, and files with several hard links. Error{io} if the folder cannot be
+/// opened.
 Opened open_beneath(const std::filesystem::path& folder, const std::filesystem::path& location);
 /// The same with links, if they lead to a regular file within `root` or the folder.
 Opened open_within(const std::filesystem::path& root, const std::filesystem::path& folder,

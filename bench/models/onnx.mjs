@@ -38,7 +38,7 @@ const types = {
   int4: { number: 22, array: Uint8Array, packed: true, of: (v) => Math.floor(v) & 15 },
 };
 
-// The nearest float16 to a number, as its bits; what is too small for a normal one becomes 0.
+// The nearest float16 to a number, as its bits; numbers too small for a normal one become 0.
 const floatBits = new Float32Array(1);
 const intBits = new Uint32Array(floatBits.buffer);
 function half(value) {
@@ -177,7 +177,7 @@ export class Model {
     return this.#initializer(type, dims, () => low + (high - low) * random());
   }
 
-  /// An initializer of int8 with values of a normal distribution, as those of networks are, scaled so that the
+  /// An initializer of int8 with normally distributed values, as networks have, scaled so that the
   /// greatest of each of `rows` equal parts is 127; and the standard deviation of each part.
   quantizedWeight(dims, rows = 1) {
     const random = this.#random;
@@ -202,7 +202,7 @@ export class Model {
 
   /// Writes model.onnx and input_0.pb … into a folder.
   write(folder) {
-    // Renamed into place when complete, so that an interrupted run leaves no half a model behind.
+    // Renamed into place when complete, so that an interrupted run leaves no incomplete model.
     const part = `${folder}.part`;
     fs.rmSync(part, { recursive: true, force: true });
     fs.mkdirSync(part, { recursive: true });

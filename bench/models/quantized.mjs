@@ -8,7 +8,7 @@ import { mobilenetV2Blocks } from './vision.mjs';
 class Quantized {
   model = new Model(13);
 
-  /// `type` is that of the activations, uint8 or int8; what may be negative is symmetric around 128 or 0.
+  /// `type` is the activations' type, uint8 or int8; values that may be negative are symmetric around 128 or 0.
   constructor(type) {
     this.unsigned = type === 'uint8';
     const zero = (value, of) => this.model.constant(value, of);

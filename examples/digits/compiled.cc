@@ -13,7 +13,7 @@ constexpr int most = 400;
 unsigned char images[most * 64], labels[most];
 digits::Memory memory;
 
-// The elements behind the header of a .npy file, up to n of them; how many there are.
+// Reads up to n of the elements that follow the header of a .npy file; returns their number.
 int read_npy(const char* name, unsigned char* to, int n) {
   std::FILE* const file = std::fopen(name, "rb");
   unsigned char head[10];

@@ -18,7 +18,7 @@ struct Sentence {
   float score;  // the logarithm of its probability
 };
 
-// `start` has the logarithm of each word's probability to come first, next(i, j) the one of j behind i.
+// `start` has the logarithm of each word's probability to come first, next(i, j) of j's to follow i.
 template <int64_t Beams>
 Sentence search(const Tensor<float, Shape<V>>& start, const Tensor<float, Shape<V, V>>& next) {
   auto [score, last] = apply<op::TopK{}>(start, constant<int64_t, Beams>);
@@ -51,15 +51,15 @@ Sentence exhaustive(const Tensor<float, Shape<V>>& start, const Tensor<float, Sh
 
 int main() {
   const Tensor<float, Shape<V>> start = log(Tensor<float, Shape<V>>{0.6f, 0.4f, 0, 0, 0, 0, 0, 0});
-  const Tensor<float, Shape<V, V>> behind{{0, 0, 0.35f, 0.45f, 0.1f, 0.1f, 0, 0},  // the
-                                          {0, 0, 0.9f, 0.1f, 0, 0, 0, 0},          // a
-                                          {0, 0, 0, 0, 0.8f, 0.1f, 0.1f, 0},       // cat
-                                          {0, 0, 0, 0, 0.4f, 0.5f, 0, 0.1f},       // dog
-                                          {0.1f, 0, 0, 0, 0, 0, 0.7f, 0.2f},       // sleeps
-                                          {0.2f, 0.1f, 0, 0, 0, 0, 0.1f, 0.6f},    // barks
-                                          {0.5f, 0.5f, 0, 0, 0, 0, 0, 0},          // softly
-                                          {0.5f, 0.5f, 0, 0, 0, 0, 0, 0}};         // loudly
-  const Tensor<float, Shape<V, V>> next = log(behind);
+  const Tensor<float, Shape<V, V>> follows{{0, 0, 0.35f, 0.45f, 0.1f, 0.1f, 0, 0},  // the
+                                           {0, 0, 0.9f, 0.1f, 0, 0, 0, 0},          // a
+                                           {0, 0, 0, 0, 0.8f, 0.1f, 0.1f, 0},       // cat
+                                           {0, 0, 0, 0, 0.4f, 0.5f, 0, 0.1f},       // dog
+                                           {0.1f, 0, 0, 0, 0, 0, 0.7f, 0.2f},       // sleeps
+                                           {0.2f, 0.1f, 0, 0, 0, 0, 0.1f, 0.6f},    // barks
+                                           {0.5f, 0.5f, 0, 0, 0, 0, 0, 0},          // softly
+                                           {0.5f, 0.5f, 0, 0, 0, 0, 0, 0}};         // loudly
+  const Tensor<float, Shape<V, V>> next = log(follows);
   const Sentence greedy = search<1>(start, next), beam = search<3>(start, next),
                  best = exhaustive(start, next);
   for (const auto& [name, s] : {std::pair{"one beam", greedy}, {"three beams", beam}, {"all 4096", best}})

@@ -29,7 +29,7 @@ struct Block {
   Tensor<float, Shape<width, 4 * width>> up = weights<width, 4 * width>(7);
   Tensor<float, Shape<4 * width, width>> down = weights<4 * width, width>(8);
 
-  // y = a + mlp(norm(a)) for a = x + attention(norm(x)). New keys and values come behind the past ones.
+  // y = a + mlp(norm(a)) for a = x + attention(norm(x)). New keys and values follow the past ones.
   Words operator()(const Words& x, Past& keys, Past& values) const {
     constexpr op::Attention attention{.is_causal = 1, .kv_num_heads = heads, .q_num_heads = heads};
     const auto h = apply<op::LayerNormalization{}>(x, norm1);

@@ -1,4 +1,4 @@
-# install_packages PACKAGE...: installs what is missing, with apt; without apt, says what must be there. Sourced by
+# install_packages PACKAGE...: installs the missing packages with apt; without apt, it lists them. Sourced by
 # tests/run and examples/run.
 install_packages() {
   local missing=() package

@@ -38,7 +38,7 @@ def _level(row):
 LEVELS = {row.name: _level(row) for row in _ROWS}
 
 def at_levels(items):
-    """Of the items by level those of the levels that the processor family aimed at has."""
+    """The items, given by level, whose levels the target's processor family has."""
     found = []
     for row in _ROWS:
         found = found + _of_family(row.family, [items[row.name]])
@@ -66,7 +66,7 @@ def only_level_settings():
         )
 
 def built_levels(items):
-    """Of the items by level those of the levels that the build has: what at_levels gives, or the only one."""
+    """The items, given by level, whose levels the build has: at_levels, or the only level's."""
     found = []
     for row in _ROWS:
         alone = {

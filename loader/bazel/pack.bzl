@@ -14,7 +14,7 @@ def operator_pack(name, domain, include = "include", most_bytes = None, deps = [
       domain: as models import it, with a dot in it.
       include: the folder that #include starts from.
       most_bytes: fails the test NAME_size_test when the compiled operators are larger.
-      deps: what the headers include besides Tenon's.
+      deps: libraries that the headers include, other than Tenon.
       **kwargs: visibility, testonly.
     """
     headers = native.glob(["%s/tenon/op/%s/*.hpp" % (include, domain)], allow_empty = False)

@@ -164,7 +164,7 @@ def system_libraries():
         package = "doctest-dev",
     )
 
-    # ONNX's own messages, for a test beside Tenon's.
+    # ONNX's own messages, for a test that links them together with Tenon's.
     system_library(
         name = "onnx",
         header = "onnx/onnx_pb.h",

@@ -107,7 +107,7 @@ def _umbrella(ctx):
 
 umbrella = rule(
     implementation = _umbrella,
-    doc = "A header that includes operators' headers: ONNX's, or those of a pack with a domain and a function that registers it.",
+    doc = "A header that includes operators' headers: ONNX's, or a pack's, with a domain and a function that registers it.",
     attrs = dict(
         _TEMPLATES,
         domain = attr.string(),

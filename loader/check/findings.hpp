@@ -114,7 +114,7 @@ bool is_complete(std::string_view domain, const Registry& registry);
 /// Symbols of extents: a symbol stands for one extent in a whole model.
 class Symbols {
  public:
-  /// Compares the declarations and initializers of a graph with each other, and with those of earlier graphs.
+  /// Compares the declarations and initializers of a graph with each other, and with earlier graphs' ones.
   void check(const onnx::GraphProto& g, Findings& findings);
 
  private:

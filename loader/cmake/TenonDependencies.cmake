@@ -18,7 +18,7 @@ macro(tenon_find_xsimd)
 endmacro()
 
 # What Tenon::loader links, by the names of pkg-config, which is the one way in which all of them can be found: several
-# come without files for CMake, and OpenJPEG's name programs that Debian does not install beside them.
+# come without files for CMake, and OpenJPEG's name programs that Debian installs separately.
 set(TENON_LOADER_MODULES protobuf-lite re2 libjpeg libpng libtiff-4 libwebpdemux libwebp libopenjp2)
 
 # PkgConfig::TENON_LOADER: the modules. `missing` names a list that gets those which are not there.

@@ -44,7 +44,7 @@ if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYP
   set(CMAKE_BUILD_TYPE Release)
 endif()
 
-# Kernels: for each of several levels a library with flags of its own, which seal.sh makes safe to link beside the others.
+# Kernels: for each of several levels a library with flags of its own, which seal.sh makes safe to link with the others.
 # Its objects become parts of Tenon::loader, renamed, for an archive with two members of one name cannot be taken apart
 # again. Link-time optimisation would mix functions of all levels. A single level has nothing to be mixed with.
 file(GLOB_RECURSE kernels CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/include/tenon/kernels/*_impl.hpp")

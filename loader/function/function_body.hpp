@@ -27,8 +27,8 @@ bool has_function_body(const onnx::NodeProto& node);
 ///     function_body({parse_text<onnx::NodeProto>("y = Softsign (x)")}, {{"", 20}})
 ///
 /// Half precision is computed in float, as operators do. Nothing for operators and opsets that ONNX has no
-/// function for, for nodes whose attributes refer to those of a surrounding function, and where the function
-/// depends on types, ranks or attribute values that are unknown or not allowed.
+/// function for, for nodes whose attributes refer to a surrounding function's, and where the function depends
+/// on types, ranks or attribute values that are unknown or not allowed.
 std::optional<onnx::FunctionProto> function_body(const TypedNode& node, const Opsets& opsets);
 
 /// Whether any version of a node's operator defines a function by its `lower`.
@@ -36,7 +36,7 @@ bool lowers(const onnx::NodeProto& node, const Registry& registry);
 
 /// That function, for the node's operands and attributes, with operators of `opsets`. Nothing if types that
 /// `lower` needs are unknown, if the opsets cannot express what it adds, and for nodes whose attributes are
-/// graphs or refer to those of a surrounding function.
+/// graphs or refer to a surrounding function's.
 std::optional<onnx::FunctionProto> lowered_body(const TypedNode& node, const Opsets& opsets,
                                                 const Registry& registry);
 

@@ -1,4 +1,4 @@
-// Where calls of functions are replaced, and what is known of its values.
+// The graph in which calls of functions are replaced, and the known properties of its values.
 #pragma once
 
 #include <string>

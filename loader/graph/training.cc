@@ -19,7 +19,7 @@ namespace {
 using BindingList = google::protobuf::RepeatedPtrField<onnx::StringStringEntryProto>;
 
 constexpr int of_main_graph = -1;
-constexpr int64_t stage_bytes = 64 << 10;  // for a stage's two sessions, besides nodes and constants
+constexpr int64_t stage_bytes = 64 << 10;  // for a stage's two sessions, without nodes and constants
 
 struct Variable {
   std::string name;

@@ -1,4 +1,4 @@
-// Graphs: inputs, constants, and what is written to the message.
+// Graphs: inputs, constants, and the types that are written to the message.
 #include "loader/infer/infer.hpp"
 
 #include "loader/infer/inference.hpp"
@@ -7,7 +7,7 @@ namespace tenon::TENON_ABI::loader {
 namespace {
 
 // Functions that call functions can multiply nodes and constants exponentially.
-constexpr int64_t max_constant_bytes = int64_t{1} << 30;  // besides the file's own
+constexpr int64_t max_constant_bytes = int64_t{1} << 30;  // in addition to the file's own
 constexpr int64_t max_dense_elements = 1024;              // of sparse constants: more than any shape has
 constexpr int max_depth = 200;                            // of nested bodies and calls
 

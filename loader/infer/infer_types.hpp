@@ -31,9 +31,9 @@ struct WrongTypes {
   /// The type of a type variable's first operand, if it is wrong: results take it.
   std::map<std::string_view, Type> first{};
 };
-/// Marks operands as unknown if the operator does not take their types, and optional operands if their type
-/// differs from that of the operand they belong to, such as zero points. ONNX's inference continues in both
-/// cases.
+/// Marks operands as unknown if the operator does not take their types, and optional operands, such as zero
+/// points, if their type differs from the type of the operand that they belong to. ONNX's inference continues
+/// in both cases.
 WrongTypes forget_wrong_types(const AnyOperator& op, std::span<op::Info> in);
 
 bool is_optional(const AnyOperator& op, std::size_t input);

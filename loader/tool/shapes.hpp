@@ -23,7 +23,7 @@ inline void add_shapes(ShapeSet& shapes, std::string_view text) {
 /// model.
 void fix_shapes(Model& model, const ShapeSet& shapes, const Registry* registry);
 
-/// The extents of an input: those of `shapes`, else the declared ones. `used` receives the names that apply.
+/// The extents of an input, from `shapes`, else as declared. `used` receives the names that apply.
 Dims shaped(const Graph& graph, const Graph::ValueEntry& input, const ShapeSet& shapes,
             std::set<std::string_view>& used);
 

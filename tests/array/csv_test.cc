@@ -66,7 +66,7 @@ TEST_CASE("csv: forms of a text") {
         std::vector<std::string>{"a", " b", "c,\"", "", "", "x"});
 }
 
-TEST_CASE("csv: what is refused names the line") {
+TEST_CASE("csv: errors names the line") {
   CHECK(refusal<float>("1,2\n3\n") == "x.csv: line 2: 1 fields, the first line has 2");
   CHECK(refusal<float>("1\n\n2,3\n") == "x.csv: line 3: 2 fields, the first line has 1");
   CHECK(refusal<float>("a\n1,2\n", {.header = true}) == "x.csv: line 2: 2 fields, the first line has 1");

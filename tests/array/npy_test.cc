@@ -109,7 +109,7 @@ TEST_CASE("npy: versions, orders and spellings of a header") {
   CHECK(std::memcmp(b.data(), "\0\1\1", 3) == 0);
 }
 
-TEST_CASE("npy: what is refused names file and byte") {
+TEST_CASE("npy: errors names file and byte") {
   const std::string good = "{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }";
   struct Row {
     std::string file, words;

@@ -90,7 +90,7 @@ TEST_CASE("random: distributions") {
   CHECK(normal<float>({2}, 1, 4, 0)(1) == 4);
 }
 
-TEST_CASE("random: what is refused") {
+TEST_CASE("random: errors") {
   CHECK_THROWS_WITH_AS((random<float>({1}, 1, 0, INFINITY)), "random: bounds and their distance are finite",
                        Error);
   CHECK_THROWS_WITH_AS((random<double>({1}, 1, -1e308, 1e308)),

@@ -362,7 +362,7 @@ TEST_CASE("functions that cannot be converted") {
               "gives it a graph"));
 }
 
-TEST_CASE("what is refused") {
+TEST_CASE("errors") {
   const std::string head = HEAD "g (float[N] x) => (float[N] y) { y = local.f (x) }" LOCAL;
   CHECK(holds(refusal_of(head + "f (x) => (y) { y = local.f (x) }"), "calls itself"));
   CHECK(holds(refusal_of(head + "f (x) => (y) { y = local.g (x) }" LOCAL "g (x) => (y) { y = local.f (x) }"),

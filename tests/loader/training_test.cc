@@ -352,7 +352,7 @@ TEST_CASE("Training: state that is stored and loaded again goes on bit by bit") 
   CHECK(differences(less, sgd()).empty());
 }
 
-TEST_CASE("Training: what is refused") {
+TEST_CASE("Training: errors") {
   struct Case {
     const char* what;
     TrainingStage stage;

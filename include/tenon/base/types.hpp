@@ -20,7 +20,7 @@ struct type_of<DType::complex128> {
 };
 
 /// The types of elements. Calls whose element type is known only at run time are compiled for each.
-#ifdef TENON_ELEMENT_TYPES  // by a header that `tenon compile` writes: those of its model, and no strings
+#ifdef TENON_ELEMENT_TYPES  // by a header that `tenon compile` writes: its model's types, except strings
 using all_types = TypeList<TENON_ELEMENT_TYPES>;
 #else
 using all_types =

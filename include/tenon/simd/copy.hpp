@@ -44,8 +44,8 @@ using Sixteen [[gnu::vector_size(16)]] = unsigned char;
   auto* t = static_cast<char*>(to);
   auto* f = static_cast<const char*>(from);
   if (bytes > 256) {
-    const auto behind = (reinterpret_cast<std::uintptr_t>(t) - reinterpret_cast<std::uintptr_t>(f)) % 4096;
-    if (bytes >= 1024 && behind > 0 && behind < 16) detail::copy_aligned(t, f, bytes);
+    const auto past = (reinterpret_cast<std::uintptr_t>(t) - reinterpret_cast<std::uintptr_t>(f)) % 4096;
+    if (bytes >= 1024 && past > 0 && past < 16) detail::copy_aligned(t, f, bytes);
     else std::memcpy(t, f, bytes);
   } else if (bytes >= 16) {
     // The last part may overlap the previous one.

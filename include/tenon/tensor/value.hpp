@@ -22,7 +22,7 @@ class AnyTensor {
   }
   AnyTensor(const AnyTensor&) = default;
   AnyTensor& operator=(const AnyTensor&) = default;
-  /// What is moved from holds nothing.
+  /// The source of a move then holds nothing.
   AnyTensor(AnyTensor&& o) noexcept
       : dtype_(std::exchange(o.dtype_, DType::undefined)),
         count_(std::exchange(o.count_, 0)),
@@ -163,7 +163,7 @@ class Value {
   Value() = default;
   Value(const Value&) = default;
   Value& operator=(const Value&) = default;
-  /// What is moved from holds nothing.
+  /// The source of a move then holds nothing.
   Value(Value&& o) noexcept
       : holds_(std::exchange(o.holds_, Holds::nothing)),
         tensor_(std::move(o.tensor_)),

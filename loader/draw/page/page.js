@@ -60,7 +60,7 @@ function scopesOf(g) {
     return at;
   };
   tidy(g.root);
-  // Values from outside, and results, are pills beside the nodes.
+  // Values from outside, and results, are pills next to the nodes.
   g.pills = new Map();
   g.ends = [];
   const pill = (v, role, order) => ({ label: values[v].name, value: v, role, parent: g.root, order });

@@ -70,7 +70,7 @@ TEST_CASE("If: types and extents of both branches") {
       infer(op::If{.else_branch = gives({scalar(1)}), .then_branch = gives({truth(true)})}, {cond}), Error);
 }
 
-TEST_CASE("If: what is refused") {
+TEST_CASE("If: errors") {
   const auto one = gives({scalar(1)}), two = gives({scalar(1), scalar(2)});
   const auto takes =
       body(1, 1, [](auto) { return std::vector<op::Info>(1); }, [](auto) { return std::vector<Value>(1); });

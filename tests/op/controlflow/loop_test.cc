@@ -163,7 +163,7 @@ TEST_CASE("Loop: without states, and without scan outputs") {
           .dims == Dims{Dim::unknown()});
 }
 
-TEST_CASE("Loop: what is refused") {
+TEST_CASE("Loop: errors") {
   const op::BodyRef b = doubling(10);
   check_fails(op::Loop{}, {count(1), absent, scalar(1)}, "the body is missing", 2);
   check_fails(op::Loop{b}, {absent, absent, scalar(1)}, "the loop has no end", 2);

@@ -114,7 +114,7 @@ TEST_CASE("Scan: sequences without elements, whatever their other extents") {
         {t<float>({2, 4, many, 0}, {})});
 }
 
-TEST_CASE("Scan: what is refused") {
+TEST_CASE("Scan: errors") {
   using S = op::Scan;
   const Value zero = t<float>({2}, {0, 0}), x = t<float>({3, 2}, {1, 2, 3, 4, 5, 6});
   check_fails(S{.num_scan_inputs = 1}, {zero, x}, "the body is missing", 2);

@@ -27,7 +27,7 @@ TEST_CASE("ConstantOfShape: every type") {
   });
 }
 
-TEST_CASE("ConstantOfShape: what is refused") {
+TEST_CASE("ConstantOfShape: errors") {
   const Value shape = t<int64_t>({1}, {2});
   check_fails(op::ConstantOfShape{.value = {t<float>({2}, {1, 2})}}, {shape}, "value has 2 elements");
   check_fails(op::ConstantOfShape{.value = {t<std::string>({1}, {"a"})}}, {shape},

@@ -49,7 +49,7 @@ TEST_CASE("Constant: sparse tensors become dense") {
   check_fails(sparse(two, t<int32_t>({2}, {1, 2}), {2, 3}), {}, "do not fit");
 }
 
-TEST_CASE("Constant: what is refused") {
+TEST_CASE("Constant: errors") {
   check_fails(op::Constant{}, {}, "states 0 values, not 1");
   check_fails(op::Constant{.value_float = 1.0f, .value_int = 1}, {}, "states 2 values, not 1");
   check_fails(op::Constant{}, {}, "states 0 values, not 1", 1, 1);

@@ -32,7 +32,7 @@ TEST_CASE("EyeLike: cases") {
   });
 }
 
-TEST_CASE("EyeLike: what is refused, symbols, typed") {
+TEST_CASE("EyeLike: errors, symbols, typed") {
   const Value x = t<int32_t>({1, 1}, {9});
   check_fails(op::EyeLike{}, {t<float>({1}, {1})}, "input: rank 1, expected 2");
   check_fails(op::EyeLike{.dtype = 99}, {x}, "attribute 'dtype' is 99");

@@ -32,7 +32,7 @@ TEST_CASE("Range: cases") {
             {cast(d, {4}, {1, 1.25, 1.5, 1.75})});
 }
 
-TEST_CASE("Range: what is refused") {
+TEST_CASE("Range: errors") {
   const auto fails = [](auto a, auto b, auto c, std::string_view text) {
     using T = decltype(a);
     check_fails(op::Range{}, {t<T>({}, {a}), t<T>({}, {b}), t<T>({}, {c})}, text);

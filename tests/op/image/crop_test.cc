@@ -20,7 +20,7 @@ TEST_CASE("Crop: cases") {
         {cast<float16>({2, 1, 3, 1}, {1, 2, 3, 4, 5, 6})}, {cast<float16>({2, 1, 1, 1}, {2, 5})});
 }
 
-TEST_CASE("Crop: what is refused, symbols, typed") {
+TEST_CASE("Crop: errors, symbols, typed") {
   const Value x = t<float>({1, 1, 2, 2}, {1, 2, 3, 4});
   check_fails(op::Crop{}, {t<float>({2}, {1, 2})}, "input: rank 1, expected 4");
   check_fails(op::Crop{.border = {1}}, {x}, "border: 1 entries, expected 4");

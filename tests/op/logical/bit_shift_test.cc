@@ -35,7 +35,7 @@ TEST_CASE("BitShift: cases") {
   check_in_place(right, {t<uint8_t>({2}, {1, 4}), m}, 1);
 }
 
-TEST_CASE("BitShift: what is refused, symbols, typed calls") {
+TEST_CASE("BitShift: errors, symbols, typed calls") {
   const Value u = t<uint8_t>({1}, {1}), i = t<int32_t>({1}, {1});
   check_fails(op::BitShift{}, {u, u}, "attribute 'direction' is missing");
   check_fails(op::BitShift{.direction = {"left"}}, {u, u}, "direction: 'left', expected LEFT or RIGHT");

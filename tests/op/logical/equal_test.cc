@@ -44,7 +44,7 @@ TEST_CASE("Equal: version 1 aligns B by axis") {
   check_fails(op::Equal_1{}, {t<float>({1}, {1}), t<float>({1}, {1})}, "cannot be tensor(float)");
 }
 
-TEST_CASE("Equal: what is refused, shape arithmetic, typed calls") {
+TEST_CASE("Equal: errors, shape arithmetic, typed calls") {
   const Value s = t<std::string>({1}, {"a"}), f = t<float>({1}, {1});
   check_fails(op::Equal{}, {s, s}, "cannot be tensor(string)", 1, 13);
   check_fails(op::Equal{}, {f, f}, "cannot be tensor(float)", 1, 7);

@@ -80,7 +80,7 @@ TEST_CASE("Add: newest nodes stand for versions 1 and 6") {
                            "version 6 has no attribute 'consumed_inputs'");
 }
 
-TEST_CASE("Add: what is refused") {
+TEST_CASE("Add: errors") {
   check_fails(op::Add{}, {t<float>({2}, {1, 2}), t<float>({3}, {1, 2, 3})},
               "extents (2) and (3) do not broadcast");
   check_fails(op::Add{}, {t<float>({1}, {1}), t<double>({1}, {1})},

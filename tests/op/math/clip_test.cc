@@ -96,7 +96,7 @@ TEST_CASE("Clip: bounds are attributes, and only the run knows the type") {
   }
 }
 
-TEST_CASE("Clip: what is refused, and typed calls") {
+TEST_CASE("Clip: errors and typed calls") {
   const Value x = t<float>({2}, {1, 2});
   check_fails(op::Clip{}, {x, x}, "min: (2), expected one element");
   check_fails(op::Clip{}, {x, Value(), t<float>({0}, {})}, "max: (0), expected one element");

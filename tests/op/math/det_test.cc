@@ -30,7 +30,7 @@ TEST_CASE("Det: cases") {
   check(op::Det{}, {cast<bfloat16>({2, 2}, {1, 2, 3, 4})}, {cast<bfloat16>({}, {-2})});
 }
 
-TEST_CASE("Det: what is refused, symbols, typed") {
+TEST_CASE("Det: errors, symbols, typed") {
   check_fails(op::Det{}, {t<float>({2}, {1, 2})}, "X: rank 1, expected at least 2");
   check_fails(op::Det{}, {t<float>({2, 1}, {1, 2})}, "extents of matrices differ: 2 and 1");
   const auto n = Dim::symbol(1);

@@ -162,7 +162,7 @@ TEST_CASE("Einsum: forms of equations") {
   check(einsum("ij,j->i"), {t<float>({2, 1}, {nan, 1}), t<float>({1}, {2})}, {t<float>({2}, {nan, 2})});
 }
 
-TEST_CASE("Einsum: what is refused") {
+TEST_CASE("Einsum: errors") {
   const Value a = numbers(DType::float32, {2, 3});
   const auto fails = [](const std::string& equation, const std::vector<Value>& in, std::string_view text) {
     CAPTURE(equation);

@@ -42,7 +42,7 @@ TEST_CASE("Expand: every type, against the definition") {
     });
 }
 
-TEST_CASE("Expand: what is refused") {
+TEST_CASE("Expand: errors") {
   const Value x = t<float>({2}, {1, 2});
   check_fails(op::Expand{}, {x, t<int64_t>({1}, {3})}, "extents (2) and (3) do not broadcast");
   check_fails(op::Expand{}, {x, t<int64_t>({1}, {-1})}, "extent: -1, expected at least 0");

@@ -112,7 +112,7 @@ TEST_CASE("Gemm: newest nodes stand for versions 1 and 6") {
   }
 }
 
-TEST_CASE("Gemm: what is refused") {
+TEST_CASE("Gemm: errors") {
   const Value f = t<float>({2, 3}, {1, 2, 3, 4, 5, 6});
   check_fails(op::Gemm{}, {f, f}, "inner extents differ: 3 and 2");
   check_fails(op::Gemm{}, {t<float>({3}, {1, 2, 3}), f}, "are not matrices");

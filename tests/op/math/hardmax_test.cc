@@ -53,7 +53,7 @@ TEST_CASE("Hardmax: versions 1 and 11 take all axes from `axis` on together") {
   }
 }
 
-TEST_CASE("Hardmax: what is refused, symbols, typed") {
+TEST_CASE("Hardmax: errors, symbols, typed") {
   check_fails(op::Hardmax{}, {t<float>({}, {1})}, "input: rank 0, expected at least 1");
   check_fails(op::Hardmax{.axis = 2}, {t<float>({1, 1}, {1})}, "axis 2 outside of [-2, 1]");
   check_fails(op::Hardmax{}, {t<int32_t>({1}, {1})}, "input input cannot be tensor(int32)");

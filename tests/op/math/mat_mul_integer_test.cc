@@ -49,7 +49,7 @@ TEST_CASE("MatMulInteger: cases") {
   for (const Row& row : rows) check(op::MatMulInteger{}, row.in, {row.out});
 }
 
-TEST_CASE("MatMulInteger: what is refused") {
+TEST_CASE("MatMulInteger: errors") {
   const Value m = t<uint8_t>({2, 2}, {1, 2, 3, 4});
   check_fails(op::MatMulInteger{}, {m, t<uint8_t>({3, 1}, {1, 2, 3})}, "inner extents differ: 2 and 3");
   check_fails(op::MatMulInteger{}, {m, m, t<uint8_t>({3}, {1, 2, 3})}, "zero points (3) do not fit (2,2)");

@@ -81,7 +81,7 @@ TEST_CASE("MatMul: batches against single products") {
   }
 }
 
-TEST_CASE("MatMul: what is refused") {
+TEST_CASE("MatMul: errors") {
   const Value f = t<float>({2, 3}, {1, 2, 3, 4, 5, 6});
   check_fails(op::MatMul{}, {f, f}, "inner extents differ: 3 and 2");
   check_fails(op::MatMul{}, {t<float>({}, {1}), f}, "a scalar is no matrix");

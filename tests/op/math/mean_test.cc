@@ -29,7 +29,7 @@ TEST_CASE("Mean: cases") {
   check_in_place(op::Mean{}, {row, f}, 1);
 }
 
-TEST_CASE("Mean: versions, what is refused, symbols, typed calls") {
+TEST_CASE("Mean: versions, errors, symbols, typed calls") {
   const Value f = t<float>({2}, {1, 2}), g = t<float>({2}, {4, 0}), one = t<float>({1}, {1});
   check_fold_rules<op::Mean>();
   check(stated<op::Mean>(8), {f, one}, {t<float>({2}, {1, 1.5})});

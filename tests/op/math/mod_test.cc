@@ -49,7 +49,7 @@ TEST_CASE("Mod: cases") {
   check_in_place(fmod, {a, b}, 1);
 }
 
-TEST_CASE("Mod: what is refused") {
+TEST_CASE("Mod: errors") {
   for (const op::Mod& op : {op::Mod{}, op::Mod{.fmod = 1}}) {
     check_fails(op, {t<int32_t>({2}, {1, 2}), t<int32_t>({2}, {1, 0})}, "an integer is divided by zero");
     check_fails(op, {t<uint8_t>({}, {1}), t<uint8_t>({}, {0})}, "an integer is divided by zero");

@@ -39,7 +39,7 @@ TEST_CASE("Mul: versions 1 and 6 align B by axis") {
               "input B is tensor(float), but T is tensor(double)");
 }
 
-TEST_CASE("Mul: what is refused, shape arithmetic, typed calls") {
+TEST_CASE("Mul: errors, shape arithmetic, typed calls") {
   check_fails(op::Mul{}, {t<bool>({1}, {true}), t<bool>({1}, {true})}, "input A cannot be tensor(bool)");
   check_fails(op::Mul{}, {t<int8_t>({1}, {1}), t<int8_t>({1}, {1})}, "input A cannot be tensor(int8)", 1, 13);
 

@@ -85,7 +85,7 @@ TEST_CASE("PRelu: versions 1 and 6 have a slope for each channel") {
   }
 }
 
-TEST_CASE("PRelu: what is refused, symbols, typed calls") {
+TEST_CASE("PRelu: errors, symbols, typed calls") {
   const Value x = t<float>({2, 3}, {-1, 2, -3, 4, -5, 0}), i = t<int32_t>({1}, {1});
   check_fails(op::PRelu{}, {x, t<float>({2}, {1, 2})}, "slope (2) does not broadcast to X (2,3)");
   check_fails(op::PRelu{}, {x, t<float>({1, 2, 3}, {1, 2, 3, 4, 5, 6})}, "slope (1,2,3) does not broadcast");

@@ -64,7 +64,7 @@ TEST_CASE("Pow: versions 1 and 7") {
   check(op::Pow{}, {t<float>({1}, {2}), t<double>({1}, {3})}, {t<float>({1}, {8})}, 1e-6, 1e-7, 12);
 }
 
-TEST_CASE("Pow: what is refused, and typed calls") {
+TEST_CASE("Pow: errors and typed calls") {
   check_fails(op::Pow{}, {t<int32_t>({1}, {0}), t<int32_t>({1}, {-1})}, "divided by zero");
   check_fails(op::Pow{}, {t<int32_t>({2}, {0, 1}), t<int64_t>({2}, {-1, INT64_MAX})}, "divided by zero");
   check_fails(op::Pow{}, {t<uint8_t>({1}, {0}), t<int32_t>({1}, {1})}, "input X cannot be tensor(uint8)");

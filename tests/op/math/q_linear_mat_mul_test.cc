@@ -77,7 +77,7 @@ TEST_CASE("QLinearMatMul: cases") {
   check(op::QLinearMatMul{}, rows[0].in, {rows[0].out}, 0, 0, 10);
 }
 
-TEST_CASE("QLinearMatMul: what is refused, symbols, and typed") {
+TEST_CASE("QLinearMatMul: errors, symbols, and typed") {
   const Value m = t<uint8_t>({2, 2}, {1, 2, 3, 4}), f = t<float>({}, {1}), u = t<uint8_t>({}, {0}),
               three = t<float>({3}, {1, 2, 3});
   const op::QLinearMatMul op;

@@ -38,7 +38,7 @@ TEST_CASE("Sub: versions 1 and 6 align B by axis") {
               1);
 }
 
-TEST_CASE("Sub: what is refused, shape arithmetic, typed calls") {
+TEST_CASE("Sub: errors, shape arithmetic, typed calls") {
   check_fails(op::Sub{}, {t<float>({2}, {1, 2}), t<float>({3}, {1, 2, 3})},
               "extents (2) and (3) do not broadcast");
   check_fails(op::Sub{}, {cast<bfloat16>({1}, {1}), cast<bfloat16>({1}, {1})}, "cannot be tensor(bfloat16)",

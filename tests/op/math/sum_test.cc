@@ -47,7 +47,7 @@ TEST_CASE("Sum: more elements than a panel and a chunk hold") {
   check(op::Sum{}, {x, y, x}, {expected}, 0, 0);
 }
 
-TEST_CASE("Sum: versions, what is refused, symbols, typed calls") {
+TEST_CASE("Sum: versions, errors, symbols, typed calls") {
   const Value f = t<float>({2, 2}, {1, 2, 3, 4});
   check_fold_rules<op::Sum>();
   check(stated<op::Sum>(8), {f, f, t<float>({2}, {10, 20})}, {t<float>({2, 2}, {12, 24, 16, 28})});

@@ -35,7 +35,7 @@ TEST_CASE("SwiGLU: types, alpha, NaN, many elements") {
   check_equal(std::move(in_b), expected, 1e-5);
 }
 
-TEST_CASE("SwiGLU: what is refused, symbols, a typed call") {
+TEST_CASE("SwiGLU: errors, symbols, a typed call") {
   check_fails(op::SwiGLU{}, {t<float>({2}, {1, 2}), t<float>({1}, {1})}, "extents differ: 2 and 1");
   check_fails(op::SwiGLU{}, {t<float>({2}, {1, 2}), t<float>({1, 2}, {1, 2})}, "extents differ");
   check_fails(op::SwiGLU{}, {t<int32_t>({1}, {1}), t<int32_t>({1}, {1})}, "A cannot be tensor(int32)");

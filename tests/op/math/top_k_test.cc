@@ -227,7 +227,7 @@ TEST_CASE("TopK: NaN among the k, and as the last of them, against a full sort")
     }
 }
 
-TEST_CASE("TopK: earlier versions and what is refused") {
+TEST_CASE("TopK: earlier versions and errors") {
   const Value x = t<float>({2, 2}, {1, 2, 4, 3}), one = t<int64_t>({1}, {1});
   check(stated<op::TopK>(1, {{"k", int64_t{1}}}), {x},
         {t<float>({2, 1}, {2, 4}), t<int64_t>({2, 1}, {1, 0})});

@@ -271,7 +271,7 @@ TEST_CASE("Attention: the same bits on any number of threads") {
   check(op::Attention{.is_causal = 1}, {q, k, k}, alone, 0, 0);
 }
 
-TEST_CASE("Attention: what is refused") {
+TEST_CASE("Attention: errors") {
   const auto zeros = [](const Extents& e) -> Value { return Tensor<float>(e); };
   using A = op::Attention;
   const Value none, q = zeros({1, 4, 2, 3}), k = zeros({1, 2, 5, 3}), v = zeros({1, 2, 5, 6}),

@@ -101,7 +101,7 @@ TEST_CASE("AveragePool: against one window at a time") {
   }
 }
 
-TEST_CASE("AveragePool: what is refused") {
+TEST_CASE("AveragePool: errors") {
   const Value x = t<float>({1, 1, 2, 2}, {1, 2, 3, 4});
   check_fails(op::AveragePool{.kernel_shape = {2}}, {x}, "kernel_shape: 1 entries, expected 2");
   check_fails(op::AveragePool{.kernel_shape = {3, 1}}, {x}, "does not fit into (1,1,2,2) along axis 2");

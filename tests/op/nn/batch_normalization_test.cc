@@ -118,7 +118,7 @@ TEST_CASE("BatchNormalization: before version 9 each element can be a channel") 
                                           "version 9 has no attribute 'spatial'");
 }
 
-TEST_CASE("BatchNormalization: what is refused") {
+TEST_CASE("BatchNormalization: errors") {
   const Value x = t<float>({1, 2}, {1, 2}), two = t<float>({2}, {1, 1}), three = t<float>({3}, {1, 1, 1});
   check_fails(op::BatchNormalization{}, {x, two, two, two, three}, "extents of channels differ: 2 and 3");
   check_fails(op::BatchNormalization{}, {x, x, two, two, two}, "scale: rank 2, expected 1");

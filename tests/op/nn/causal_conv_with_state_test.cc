@@ -82,7 +82,7 @@ TEST_CASE("CausalConvWithState: no elements, whatever the batch") {
   check(op::CausalConvWithState{}, {x, t<float>({4, 1, 1}, {1, 2, 3, 4})}, {x, x});
 }
 
-TEST_CASE("CausalConvWithState: what is refused, symbols, and typed") {
+TEST_CASE("CausalConvWithState: errors, symbols, and typed") {
   const Value x = t<float>({1, 2, 3}, {1, 2, 3, 4, 5, 6}), w = t<float>({2, 1, 2}, {10, 1, 0, 2});
   const op::CausalConvWithState op;
   check_fails(op::CausalConvWithState{.activation = "relu"}, {x, w},

@@ -67,7 +67,7 @@ TEST_CASE("Col2Im: cases") {
   }
 }
 
-TEST_CASE("Col2Im: what is refused") {
+TEST_CASE("Col2Im: errors") {
   const auto i = [](std::initializer_list<int64_t> v) {
     return t<int64_t>({static_cast<int64_t>(v.size())}, v);
   };

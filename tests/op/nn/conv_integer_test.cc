@@ -36,7 +36,7 @@ TEST_CASE("ConvInteger: cases") {
   for (const Row& row : rows) check(row.op, row.in, {row.out});
 }
 
-TEST_CASE("ConvInteger: what is refused, symbols, and typed") {
+TEST_CASE("ConvInteger: errors, symbols, and typed") {
   const Value x = t<uint8_t>({1, 2, 2}, {1, 2, 3, 4}), w = t<int8_t>({3, 2, 1}, {1, 2, 3, 4, 5, 6});
   const op::ConvInteger plain;
   check_fails(plain, {x, w, t<uint8_t>({2}, {1, 2})}, "x_zero_point: (2), expected one element");

@@ -142,7 +142,7 @@ TEST_CASE("Conv: against direct sums") {
   }
 }
 
-TEST_CASE("Conv: what is refused") {
+TEST_CASE("Conv: errors") {
   const Value x = t<float>({1, 1, 3, 3}, {0, 1, 2, 3, 4, 5, 6, 7, 8}),
               w = t<float>({1, 1, 2, 2}, {1, 1, 1, 1});
   constexpr int64_t big = int64_t{1} << 32;

@@ -166,7 +166,7 @@ TEST_CASE("ConvTranspose: against direct sums") {
   }
 }
 
-TEST_CASE("ConvTranspose: what is refused") {
+TEST_CASE("ConvTranspose: errors") {
   const Value x = t<float>({1, 1, 3}, {1, 2, 3}), w = t<float>({1, 1, 3}, {1, 10, 100});
   struct Row {
     op::ConvTranspose op;

@@ -84,7 +84,7 @@ TEST_CASE("DeformConv: without offsets it is Conv") {
   check(deform, {x, w, std::move(offset), b}, expected, 1e-5, 1e-4);
 }
 
-TEST_CASE("DeformConv: what is refused, symbols, and typed") {
+TEST_CASE("DeformConv: errors, symbols, and typed") {
   const op::DeformConv plain;
   const Value x = t<float>({1, 1, 1, 2}, {1, 2}), w = t<float>({1, 1, 1, 1}, {1}),
               o = t<float>({1, 2, 1, 2}, {0, 0, 0, 0});

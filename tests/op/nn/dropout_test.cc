@@ -86,7 +86,7 @@ TEST_CASE("Dropout: runs without a seed differ, in place too") {
   CHECK_FALSE(std::equal(x.begin(), x.end(), y.begin()));
 }
 
-TEST_CASE("Dropout: what is refused") {
+TEST_CASE("Dropout: errors") {
   const Value x = t<float>({2}, {1, 2}), yes = t<bool>({}, {true});
   check_fails(op::Dropout{}, {x, t<float>({}, {1}), yes}, "outside of [0, 1)");
   check_fails(op::Dropout{}, {x, t<float>({}, {-0.5}), yes}, "outside of [0, 1)");

@@ -26,7 +26,7 @@ TEST_CASE("Flatten: cases") {
               [&](const Extents& i) { return place({3000, 1000}, i); });
 }
 
-TEST_CASE("Flatten: what is refused") {
+TEST_CASE("Flatten: errors") {
   const Value x = t<float>({2, 1}, {1, 2});
   check_fails(op::Flatten{.axis = 3}, {x}, "axis 3 outside of [-2, 2]");
   check_fails(op::Flatten{.axis = -3}, {x}, "axis -3 outside of [-2, 2]");

@@ -36,7 +36,7 @@ TEST_CASE("GlobalLpPool: version 1 takes any p above 0") {
     check_fails(op::GlobalLpPool_1{.p = p}, {x}, "p is not above 0, or infinite");
 }
 
-TEST_CASE("GlobalLpPool: what is refused, symbols, and typed") {
+TEST_CASE("GlobalLpPool: errors, symbols, and typed") {
   check_fails(op::GlobalLpPool{}, {t<float>({2}, {1, 2})}, "X: rank 1, expected at least 2");
   check_fails(op::GlobalLpPool{.p = 0}, {t<float>({1, 1}, {1})}, "p: 0, expected at least 1");
   check_fails(op::GlobalLpPool{}, {cast<bfloat16>({1, 1}, {1})}, "input X cannot be tensor(bfloat16)", 1, 2);

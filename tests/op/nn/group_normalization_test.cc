@@ -58,7 +58,7 @@ TEST_CASE("GroupNormalization: version 18 has a scale for each group") {
                                            "has no attribute 'stash_type'");
 }
 
-TEST_CASE("GroupNormalization: what is refused, symbols, and typed") {
+TEST_CASE("GroupNormalization: errors, symbols, and typed") {
   const op::GroupNormalization two{.num_groups = 2};
   const Value x = t<float>({1, 3, 1}, {1, 2, 3}), v = t<float>({3}, {1, 1, 1});
   check_fails(two, {x, v, v}, "3 channels do not divide into 2 groups");

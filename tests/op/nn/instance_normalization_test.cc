@@ -46,7 +46,7 @@ TEST_CASE("InstanceNormalization: cases") {
       {t<float>({1, 1, 2}, {1, 1}), t<float>({1}, {2}), t<float>({1}, {1})}, t<float>({1, 1, 2}, {1, 1}));
 }
 
-TEST_CASE("InstanceNormalization: what is refused, symbols, and typed") {
+TEST_CASE("InstanceNormalization: errors, symbols, and typed") {
   const op::InstanceNormalization plain{.epsilon = 0};
   const Value x = t<float>({1, 2, 1}, {1, 2}), one = t<float>({1}, {1}), two = t<float>({2}, {1, 1});
   check_fails(plain, {x, one, two}, "extents of channels differ: 2 and 1");

@@ -65,7 +65,7 @@ TEST_CASE("LayerNormalization: cases") {
     check_in_place(plain, {x, t<float>({2, 2}, {2, 3, 4, 5}), t<float>({2, 2}, {1, 2, 3, 4})}, operand);
 }
 
-TEST_CASE("LayerNormalization: what is refused") {
+TEST_CASE("LayerNormalization: errors") {
   const Value x = t<float>({2, 2}, {1, 3, 10, 20});
   check_fails(op::LayerNormalization{.stash_type = 2}, {x, x}, "stash_type: 2, expected 1 or 16");
   check_fails(op::LayerNormalization{.axis = 2}, {x, x}, "axis 2 outside of [-2, 1]");

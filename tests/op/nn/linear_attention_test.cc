@@ -103,7 +103,7 @@ TEST_CASE("LinearAttention: the same bits on any number of threads") {
   check(op, in, alone, 0, 0);
 }
 
-TEST_CASE("LinearAttention: what is refused") {
+TEST_CASE("LinearAttention: errors") {
   const auto zeros = [](const Extents& e) -> Value { return Tensor<float>(e); };
   const auto rule = [](const char* name) {
     return op::LinearAttention{.kv_num_heads = 2, .q_num_heads = 4, .update_rule = name};

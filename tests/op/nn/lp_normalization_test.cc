@@ -47,7 +47,7 @@ TEST_CASE("LpNormalization: cases") {
   }
 }
 
-TEST_CASE("LpNormalization: what is refused, symbols, typed") {
+TEST_CASE("LpNormalization: errors, symbols, typed") {
   const Value x = t<float>({1, 1}, {1});
   check_fails(op::LpNormalization{.axis = 2}, {x}, "axis 2 outside of [-2, 1]");
   check_fails(op::LpNormalization{.p = 3}, {x}, "p: 3, expected 1 or 2");

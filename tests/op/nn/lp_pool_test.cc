@@ -57,7 +57,7 @@ TEST_CASE("LpPool: version 1 takes any p above 0") {
   check_fails(op::LpPool_1{}, {x}, "kernel_shape: 0 entries, expected 1");
 }
 
-TEST_CASE("LpPool: what is refused, symbols, and typed") {
+TEST_CASE("LpPool: errors, symbols, and typed") {
   const Value x = t<float>({1, 1, 2}, {1, 2});
   check_fails(op::LpPool{.kernel_shape = {2}, .p = 0}, {x}, "p: 0, expected at least 1");
   check_fails(op::LpPool{.kernel_shape = {3}}, {x}, "a window of (3) does not fit into (1,1,2) along axis 2");

@@ -64,7 +64,7 @@ TEST_CASE("LRN: wide windows") {
   CHECK(out.view<float>()[1 << 19] == doctest::Approx(0.5));
 }
 
-TEST_CASE("LRN: what is refused, and symbols") {
+TEST_CASE("LRN: errors and symbols") {
   check_fails(op::LRN{.size = 0}, {t<float>({1, 1}, {1})}, "size: 0, expected at least 1");
   check_fails(op::LRN{}, {t<float>({1, 1}, {1})}, "size: 0, expected at least 1");
   check_fails(op::LRN{.size = 3}, {t<float>({1}, {1})}, "X: rank 1, expected at least 2");

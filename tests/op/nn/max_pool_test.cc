@@ -125,7 +125,7 @@ TEST_CASE("MaxPool: against one window at a time") {
   }
 }
 
-TEST_CASE("MaxPool: what is refused") {
+TEST_CASE("MaxPool: errors") {
   const Value x = t<float>({1, 1, 2, 2}, {1, 2, 3, 4});
   constexpr int64_t big = int64_t{1} << 30;
   struct Row {

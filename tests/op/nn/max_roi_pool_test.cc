@@ -52,7 +52,7 @@ TEST_CASE("MaxRoiPool: cases") {
   check(one, rows[0].in, {rows[0].out}, 0, 0, 1);
 }
 
-TEST_CASE("MaxRoiPool: what is refused, symbols, and typed") {
+TEST_CASE("MaxRoiPool: errors, symbols, and typed") {
   const op::MaxRoiPool one{.pooled_shape = {1, 1}};
   const Value x = t<float>({1, 1, 1, 1}, {1});
   const auto roi = [](float image, float left) { return t<float>({1, 5}, {image, left, 0, 0, 0}); };

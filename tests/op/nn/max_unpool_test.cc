@@ -55,7 +55,7 @@ TEST_CASE("MaxUnpool: cases") {
   for (int version : {9, 11}) check(two, rows[0].in, {rows[0].out}, 0, 0, version);
 }
 
-TEST_CASE("MaxUnpool: what is refused") {
+TEST_CASE("MaxUnpool: errors") {
   const op::MaxUnpool two{.kernel_shape = {2}, .strides = {2}};
   const Value x = t<float>({1, 1, 2}, {5, 6}), at = t<int64_t>({1, 1, 2}, {1, 2});
   check_fails(two, {x, t<int64_t>({1, 1, 2}, {1, 4})}, "index 4 outside of [0, 3]");

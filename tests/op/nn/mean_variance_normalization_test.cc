@@ -41,7 +41,7 @@ TEST_CASE("MeanVarianceNormalization: cases") {
   }
 }
 
-TEST_CASE("MeanVarianceNormalization: what is refused, symbols, typed") {
+TEST_CASE("MeanVarianceNormalization: errors, symbols, typed") {
   using MVN = op::MeanVarianceNormalization;
   check_fails(MVN{}, {t<float>({1, 1, 1}, {1})}, "axis 3 outside of [-3, 2]");
   check_fails(MVN{.axes = {0, -1}}, {t<float>({1}, {1})}, "named twice");

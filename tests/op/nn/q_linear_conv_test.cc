@@ -41,7 +41,7 @@ TEST_CASE("QLinearConv: cases") {
   for (const Row& row : rows) check(row.op, row.in, {row.out});
 }
 
-TEST_CASE("QLinearConv: what is refused, symbols, and typed") {
+TEST_CASE("QLinearConv: errors, symbols, and typed") {
   const Value x = t<uint8_t>({1, 1, 1}, {1}), w = t<int8_t>({2, 1, 1}, {1, 2}), f = t<float>({}, {1}),
               u = t<uint8_t>({}, {1}), s = t<int8_t>({}, {1}), two = t<float>({2}, {1, 2});
   const op::QLinearConv plain;

@@ -47,7 +47,7 @@ TEST_CASE("RMSNormalization: cases") {
   for (const Row& row : rows) check(row.op, row.in, {row.out}, 2e-6);
 }
 
-TEST_CASE("RMSNormalization: what is refused, symbols, and typed") {
+TEST_CASE("RMSNormalization: errors, symbols, and typed") {
   const Value x = t<float>({2, 2}, {1, 3, 10, 20});
   check_fails(op::RMSNormalization{.stash_type = 2}, {x, x}, "stash_type: 2, expected 1, 10, 11 or 16");
   check_fails(op::RMSNormalization{.axis = 2}, {x, x}, "axis 2 outside of [-2, 1]");

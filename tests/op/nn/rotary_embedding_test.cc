@@ -78,7 +78,7 @@ TEST_CASE("RotaryEmbedding: NaN stays with its pair") {
         {t<float>({1, 1, 1, 4}, {NAN, 1, NAN, 3})});
 }
 
-TEST_CASE("RotaryEmbedding: what is refused") {
+TEST_CASE("RotaryEmbedding: errors") {
   const auto zeros = [](const Extents& e) -> Value { return Tensor<float>(e); };
   const Value x = zeros({1, 2, 3, 4}), packed = zeros({1, 3, 8}), cache = zeros({5, 2}),
               own = zeros({1, 3, 2}), ids = t<int64_t>({1, 3}, {0, 1, 4});

@@ -74,7 +74,7 @@ TEST_CASE("TfIdfVectorizer: strings, columns in any order, an n-gram that begins
   check(twice, {t<std::string>({1}, {"a"})}, {t<float>({6}, {0, 0, 0, 1, 0, 0})});
 }
 
-TEST_CASE("TfIdfVectorizer: what is refused") {
+TEST_CASE("TfIdfVectorizer: errors") {
   const Value x = t<int64_t>({1}, {2});
   const auto with = [](auto change) {
     V v = numbers(1, 2, 0, "TF");

@@ -123,7 +123,7 @@ TEST_CASE("NonMaxSuppression: boxes further apart than float reaches") {
             .extents() == Extents{n, 3});
 }
 
-TEST_CASE("NonMaxSuppression: what is refused, symbols, and typed") {
+TEST_CASE("NonMaxSuppression: errors, symbols, and typed") {
   const Value boxes = t<float>({1, 1, 4}, {0, 0, 1, 1}), scores = t<float>({1, 1, 1}, {1}),
               one = t<int64_t>({1}, {1});
   const op::NonMaxSuppression plain;

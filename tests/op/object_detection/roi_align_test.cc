@@ -128,7 +128,7 @@ TEST_CASE("RoiAlign: against one sample at a time") {
       }
 }
 
-TEST_CASE("RoiAlign: what is refused, symbols, and typed") {
+TEST_CASE("RoiAlign: errors, symbols, and typed") {
   const Value x = t<float>({1, 1, 1, 1}, {1}), roi = t<float>({1, 4}, {0, 0, 1, 1}),
               first = t<int64_t>({1}, {0});
   const op::RoiAlign plain;

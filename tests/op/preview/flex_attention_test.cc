@@ -103,7 +103,7 @@ TEST_CASE("FlexAttention: a graph that gives its operand, nothing to attend to")
   }
 }
 
-TEST_CASE("FlexAttention: what is refused") {
+TEST_CASE("FlexAttention: errors") {
   const auto zeros = [](const Extents& e) -> Value { return Tensor<float>(e); };
   using F = op::FlexAttention;
   const Value q = zeros({1, 4, 2, 3}), k = zeros({1, 2, 5, 3}), v = zeros({1, 2, 5, 6});

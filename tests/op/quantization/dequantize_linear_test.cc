@@ -125,7 +125,7 @@ TEST_CASE("DequantizeLinear: earlier versions") {
     check_refused<D>(version, {{name, int64_t{1}}}, str_cat("has no attribute '", name, "'"));
 }
 
-TEST_CASE("DequantizeLinear: what is refused") {
+TEST_CASE("DequantizeLinear: errors") {
   using D = op::DequantizeLinear;
   const Value x = t<uint8_t>({2, 3}, {1, 2, 3, 4, 5, 6});
   check_fails(D{}, {x, t<float>({2}, {1, 1})}, "scale (2) does not fit axis 1 of (2,3)");

@@ -208,7 +208,7 @@ TEST_CASE("QuantizeLinear: earlier versions") {
     check_refused<Q>(version, {{name, int64_t{1}}}, str_cat("has no attribute '", name, "'"));
 }
 
-TEST_CASE("QuantizeLinear: what is refused") {
+TEST_CASE("QuantizeLinear: errors") {
   using Q = op::QuantizeLinear;
   const Value x = t<float>({2, 3}, {1, 2, 3, 4, 5, 6}), two = t<float>({2}, {1, 1}),
               three = t<float>({3}, {1, 1, 1});

@@ -50,7 +50,7 @@ TEST_CASE("ReduceSum: versions") {
   check_unknown_axes<op::ReduceSum>();
 }
 
-TEST_CASE("ReduceSum: what is refused") {
+TEST_CASE("ReduceSum: errors") {
   const Value x = t<float>({2, 2}, {1, 2, 3, 4});
   check_fails(op::ReduceSum{}, {x, t<int64_t>({2}, {1, -1})}, "named twice");
   check_fails(op::ReduceSum{}, {x, t<int64_t>({2}, {INT64_MIN, 0})}, "input 1 holds a number out of range");

@@ -75,7 +75,7 @@ TEST_CASE("GRU: versions") {
   check_fails(op::GRU{}, {cast<bfloat16>({1, 1, 1}, {1}), w, r}, "X cannot be tensor(bfloat16)", 2, 14);
 }
 
-TEST_CASE("GRU: what is refused") {
+TEST_CASE("GRU: errors") {
   const auto zeros = [](const Extents& e) -> Value { return Tensor<float>(e); };
   const Value none, x = zeros({2, 3, 4}), w = zeros({1, 15, 4}), r = zeros({1, 15, 5});
   using G = op::GRU;

@@ -126,7 +126,7 @@ TEST_CASE("LSTM: results left out, earlier versions") {
   check_refused<op::LSTM>(7, {{"output_sequence", int64_t{1}}}, "has no attribute 'output_sequence'");
 }
 
-TEST_CASE("LSTM: what is refused") {
+TEST_CASE("LSTM: errors") {
   const auto zeros = [](const Extents& e) -> Value { return Tensor<float>(e); };
   const Value none, x = zeros({2, 3, 4}), w = zeros({1, 20, 4}), r = zeros({1, 20, 5});
   const Value lens = t<int32_t>({3}, {1, 2, 2});

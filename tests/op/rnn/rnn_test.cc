@@ -47,7 +47,7 @@ TEST_CASE("RNN: versions, results left out") {
   check_fails(op::RNN{}, {cast<bfloat16>({1, 1, 1}, {1}), w, r}, "X cannot be tensor(bfloat16)", 1, 14);
 }
 
-TEST_CASE("RNN: what is refused") {
+TEST_CASE("RNN: errors") {
   const auto zeros = [](const Extents& e) -> Value { return Tensor<float>(e); };
   const Value none, x = zeros({2, 3, 4}), w = zeros({1, 5, 4}), r = zeros({1, 5, 5});
   using R = op::RNN;

@@ -35,7 +35,7 @@ TEST_CASE("ConcatFromSequence: cases") {
     check(row.op, {Sequence{.element = row.items[0].type(), .items = row.items}}, {row.out});
 }
 
-TEST_CASE("ConcatFromSequence: what is refused") {
+TEST_CASE("ConcatFromSequence: errors") {
   using C = op::ConcatFromSequence;
   const auto of = [](std::vector<Value> items) {
     return Value(Sequence{.element = DType::float32, .items = std::move(items)});

@@ -50,7 +50,7 @@ TEST_CASE("SequenceMap: sequences and tensors beside the first") {
   }
 }
 
-TEST_CASE("SequenceMap: what is refused") {
+TEST_CASE("SequenceMap: errors") {
   const Value s = numbers({1, 2});
   check_fails(op::SequenceMap{}, {s}, "the body is missing");
   check_refused<op::SequenceMap>(17, {}, "attribute 'body' is required");

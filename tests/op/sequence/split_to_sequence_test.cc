@@ -35,7 +35,7 @@ TEST_CASE("SplitToSequence: cases") {
     check(row.op, {row.x, row.split}, {Sequence{.element = row.x.type(), .items = row.parts}});
 }
 
-TEST_CASE("SplitToSequence: what is refused") {
+TEST_CASE("SplitToSequence: errors") {
   using S = op::SplitToSequence;
   const Value x = t<float>({3, 2}, {1, 2, 3, 4, 5, 6});
   check_fails(S{}, {x, t<int64_t>({}, {0})}, "split 0 is not positive");

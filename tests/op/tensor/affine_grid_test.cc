@@ -29,7 +29,7 @@ TEST_CASE("AffineGrid: cases") {
     check(op::AffineGrid{.align_corners = row.align}, {row.theta, row.size}, {row.out});
 }
 
-TEST_CASE("AffineGrid: what is refused, symbols, typed") {
+TEST_CASE("AffineGrid: errors, symbols, typed") {
   const Value theta = t<float>({1, 2, 3}, {1, 0, 0, 0, 1, 0});
   check_fails(op::AffineGrid{}, {t<float>({2, 3}, {1, 0, 0, 0, 1, 0}), t<int64_t>({4}, {1, 1, 1, 1})},
               "theta: rank 2");

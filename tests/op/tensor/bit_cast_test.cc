@@ -67,7 +67,7 @@ TEST_CASE("BitCast: all pairs, there and back") {
   }
 }
 
-TEST_CASE("BitCast: what is refused, symbols, typed calls") {
+TEST_CASE("BitCast: errors, symbols, typed calls") {
   const Value f = t<float>({1}, {1}), text = t<std::string>({1}, {"a"});
   check_fails(op::BitCast{}, {f}, "attribute 'to' is missing");
   check_fails(op::BitCast{.to = 99}, {f}, "attribute 'to' is 99, which is no type");

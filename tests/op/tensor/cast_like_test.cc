@@ -36,7 +36,7 @@ TEST_CASE("CastLike: a type that only the run knows") {
   CHECK((out.type.kind == Kind::unknown && out.dims == Dims{2}));
 }
 
-TEST_CASE("CastLike: what is refused, shape arithmetic, typed calls") {
+TEST_CASE("CastLike: errors, shape arithmetic, typed calls") {
   const Value f = t<float>({1}, {1});
   check_fails(op::CastLike{}, {f}, "input target_type is missing");
   check_fails(op::CastLike{}, {f, t<complex64>({1}, {1})}, "input target_type cannot be tensor(complex64)");

@@ -101,7 +101,7 @@ TEST_CASE("Cast: version 1 names the type") {
                           "version 23 has no attribute 'round_mode'");
 }
 
-TEST_CASE("Cast: what is refused") {
+TEST_CASE("Cast: errors") {
   const Value f = t<float>({2}, {1.5, 0});
   check_fails(op::Cast{}, {f}, "attribute 'to' is missing");
   check_fails(op::Cast{.to = 0}, {f}, "attribute 'to' is 0, which is no type");

@@ -38,7 +38,7 @@ TEST_CASE("CenterCropPad: every type") {
   });
 }
 
-TEST_CASE("CenterCropPad: what is refused, symbols, typed") {
+TEST_CASE("CenterCropPad: errors, symbols, typed") {
   const Value x = t<float>({2, 1}, {1, 2});
   check_fails(op::CenterCropPad{}, {x, t<int64_t>({1}, {1})}, "shape has 1 elements for 2 axes");
   check_fails(op::CenterCropPad{.axes = {0}}, {x, t<int64_t>({2}, {1, 1})},

@@ -39,7 +39,7 @@ TEST_CASE("Compress: every type") {
   });
 }
 
-TEST_CASE("Compress: what is refused") {
+TEST_CASE("Compress: errors") {
   const Value x = t<float>({2, 2}, {1, 2, 3, 4}), c = t<bool>({1}, {true});
   check_fails(op::Compress{.axis = 2}, {x, c}, "axis 2 outside");
   check_fails(op::Compress{}, {t<float>({}, {1}), c}, "input: rank 0, expected at least 1");

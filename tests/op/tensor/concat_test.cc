@@ -80,7 +80,7 @@ TEST_CASE("Concat: version 1 has a default axis") {
   check_fails(stated<op::Concat>(1), {t<float>({1}, {1})}, "axis 1 outside of [-1, 0]");
 }
 
-TEST_CASE("Concat: what is refused") {
+TEST_CASE("Concat: errors") {
   const Value a = t<float>({2, 2}, {1, 2, 3, 4});
   check_fails(op::Concat{}, {a}, "axis is missing");
   check_fails(op::Concat{.axis = 2}, {a}, "axis 2 outside of [-2, 1]");

@@ -30,7 +30,7 @@ TEST_CASE("DepthToSpace: every type, against the definition") {
     });
 }
 
-TEST_CASE("DepthToSpace: what is refused") {
+TEST_CASE("DepthToSpace: errors") {
   const Value x = pattern(DType::float32, {1, 8, 1, 1});
   check_fails(op::DepthToSpace{}, {x}, "blocksize: 0, expected at least 1");
   check_fails(op::DepthToSpace{.blocksize = 0}, {x}, "blocksize: 0, expected at least 1");

@@ -49,7 +49,7 @@ TEST_CASE("GatherElements: every type, against the definition") {
     });
 }
 
-TEST_CASE("GatherElements: what is refused") {
+TEST_CASE("GatherElements: errors") {
   const Value x = t<float>({2, 2}, {1, 2, 3, 4});
   check_fails(op::GatherElements{}, {x, t<int64_t>({1, 1}, {2})}, "index 2 outside of [-2, 1]");
   check_fails(op::GatherElements{}, {x, t<int64_t>({1, 1}, {-3})}, "index -3 outside of [-2, 1]");

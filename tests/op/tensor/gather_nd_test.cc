@@ -43,7 +43,7 @@ TEST_CASE("GatherND: every type, with threads") {
   });
 }
 
-TEST_CASE("GatherND: what is refused") {
+TEST_CASE("GatherND: errors") {
   const Value m = t<float>({2, 2}, {1, 2, 3, 4}), i = t<int64_t>({1, 1}, {0});
   check_fails(op::GatherND{}, {m, t<int64_t>({1, 1}, {2})}, "index 2 outside of [-2, 1] on axis 0");
   check_fails(op::GatherND{}, {m, t<int64_t>({2}, {0, -3})}, "index -3 outside of [-2, 1] on axis 1");

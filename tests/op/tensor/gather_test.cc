@@ -51,7 +51,7 @@ TEST_CASE("Gather: every type, against the definition") {
     });
 }
 
-TEST_CASE("Gather: what is refused") {
+TEST_CASE("Gather: errors") {
   const Value x = t<float>({3, 2}, {1, 2, 3, 4, 5, 6});
   check_fails(op::Gather{}, {x, t<int64_t>({1}, {3})}, "index 3 outside of [-3, 2]");
   check_fails(op::Gather{}, {x, t<int32_t>({2}, {0, -4})}, "index -4 outside of [-3, 2]");

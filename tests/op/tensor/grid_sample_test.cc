@@ -142,7 +142,7 @@ TEST_CASE("GridSample: every type") {
   CHECK(z.view<complex64>()[0] == complex64(2, 4));
 }
 
-TEST_CASE("GridSample: what is refused, symbols, typed") {
+TEST_CASE("GridSample: errors, symbols, typed") {
   const Value x = t<float>({1, 1, 1, 2}, {1, 2}), grid = t<float>({1, 1, 1, 2}, {0, 0});
   check_fails(op::GridSample{.mode = "bilinear"}, {x, grid},
               "mode: 'bilinear', expected linear, nearest or cubic");

@@ -49,7 +49,7 @@ TEST_CASE("OneHot: every type of values and of indices") {
   });
 }
 
-TEST_CASE("OneHot: what is refused") {
+TEST_CASE("OneHot: errors") {
   const Value i = t<int64_t>({1}, {0}), d = t<int64_t>({}, {2}), v = t<float>({2}, {0, 1});
   check_fails(op::OneHot{.axis = 2}, {i, d, v}, "axis 2 outside of [-2, 1]");
   check_fails(op::OneHot{}, {t<int64_t>({}, {1}), d, v}, "indices: rank 0, expected at least 1");

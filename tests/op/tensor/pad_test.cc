@@ -186,7 +186,7 @@ TEST_CASE("Pad: versions 1 and 2 state pads and value as attributes") {
           {t<float>({2}, {9, 1})});
 }
 
-TEST_CASE("Pad: what is refused") {
+TEST_CASE("Pad: errors") {
   const Value x = t<float>({2, 2}, {1, 2, 3, 4});
   check_fails(op::Pad{.mode = "mirror"}, {x, vec({0, 0, 0, 0})},
               "mode: 'mirror', expected constant, reflect, edge or wrap");

@@ -52,7 +52,7 @@ TEST_CASE("Reshape: cases") {
     check(stated<op::Reshape>(version), {x, vec({4})}, {t<float>({4}, {1, 2, 3, 4})});
 }
 
-TEST_CASE("Reshape: what is refused") {
+TEST_CASE("Reshape: errors") {
   const Value x = t<float>({2, 3}, {1, 2, 3, 4, 5, 6});
   check_fails(op::Reshape{}, {x, vec({4})}, "(2,3) cannot become (4)");
   check_fails(op::Reshape{}, {x, vec({4, -1})}, "the elements of (2,3) do not divide into");

@@ -183,7 +183,7 @@ TEST_CASE("Resize: all axes at once are one axis after another") {
     }
 }
 
-TEST_CASE("Resize: what is refused") {
+TEST_CASE("Resize: errors") {
   const Value m = t<float>({2, 2}, {1, 2, 3, 4}), s = floats({1, 2}), none;
   check_fails(op::Resize{.mode = "area"}, {m, none, s}, "mode: 'area', expected nearest, linear or cubic");
   check_fails(op::Resize{.coordinate_transformation_mode = "x"}, {m, none, s},

@@ -31,7 +31,7 @@ TEST_CASE("ReverseSequence: cases") {
   check(op::ReverseSequence{}, {t<float>({0, 1}, {}), t<int64_t>({1}, {0})}, {t<float>({0, 1}, {})});
 }
 
-TEST_CASE("ReverseSequence: what is refused, symbols, typed") {
+TEST_CASE("ReverseSequence: errors, symbols, typed") {
   const Value x = t<float>({2, 1}, {1, 2}), n = t<int64_t>({1}, {1});
   check_fails(op::ReverseSequence{}, {x, t<int64_t>({1}, {3})}, "length 3 outside of [0, 2]");
   check_fails(op::ReverseSequence{}, {x, t<int64_t>({1}, {-1})}, "length -1 outside of [0, 2]");

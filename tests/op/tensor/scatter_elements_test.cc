@@ -84,7 +84,7 @@ TEST_CASE("ScatterElements: every type and axis, against the definition") {
     });
 }
 
-TEST_CASE("ScatterElements: what is refused") {
+TEST_CASE("ScatterElements: errors") {
   const Value x = t<float>({2, 2}, {1, 2, 3, 4}), i = t<int64_t>({1, 1}, {0}), u = t<float>({1, 1}, {8});
   check_fails(op::ScatterElements{}, {x, t<int64_t>({1, 1}, {2}), u}, "index 2 outside of [-2, 1]");
   check_fails(op::ScatterElements{}, {x, t<int64_t>({1, 1}, {INT64_MIN}), u}, "outside of [-2, 1]");

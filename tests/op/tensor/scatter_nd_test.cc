@@ -97,7 +97,7 @@ TEST_CASE("ScatterND: every type, duplicates in order") {
     });
 }
 
-TEST_CASE("ScatterND: what is refused") {
+TEST_CASE("ScatterND: errors") {
   const Value m = t<float>({2, 2}, {1, 2, 3, 4});
   const auto i = t<int64_t>({1, 1}, {0});
   const Value u = t<float>({1, 2}, {8, 9});

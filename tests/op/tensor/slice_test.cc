@@ -124,7 +124,7 @@ TEST_CASE("Slice: every type, against the definition") {
     });
 }
 
-TEST_CASE("Slice: what is refused") {
+TEST_CASE("Slice: errors") {
   const Value x = t<float>({2, 2}, {1, 2, 3, 4});
   check_fails(op::Slice{}, {x, vec({0}), vec({1, 1})},
               "lengths of starts, ends, axes and steps differ: 1 and 2");

@@ -26,7 +26,7 @@ TEST_CASE("SpaceToDepth: cases") {
   check(op::SpaceToDepth{.blocksize = 2}, {t<float>({0, 1, 2, 2}, {})}, {t<float>({0, 4, 1, 1}, {})});
 }
 
-TEST_CASE("SpaceToDepth: what is refused") {
+TEST_CASE("SpaceToDepth: errors") {
   const Value x = pattern(DType::float32, {1, 1, 4, 6});
   check_fails(op::SpaceToDepth{}, {x}, "blocksize: 0, expected at least 1");
   check_fails(op::SpaceToDepth{.blocksize = 3}, {x}, "do not divide into blocks of 3 by 3");

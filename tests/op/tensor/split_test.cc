@@ -126,7 +126,7 @@ TEST_CASE("Split: older versions") {
               2);
 }
 
-TEST_CASE("Split: what is refused") {
+TEST_CASE("Split: errors") {
   const Value x = t<float>({4}, {1, 2, 3, 4});
   const int64_t big = INT64_MAX / 2;
   check_fails(op::Split{}, {x}, "axis 0 of (4) does not divide into 3 equal parts", 3, 13);

@@ -47,7 +47,7 @@ TEST_CASE("Squeeze: cases") {
   });
 }
 
-TEST_CASE("Squeeze: what is refused") {
+TEST_CASE("Squeeze: errors") {
   const Value x = t<float>({1, 2, 1}, {1, 2});
   check_fails(op::Squeeze{}, {x, t<int64_t>({1}, {1})}, "axis 1 of (1,2,1) is not 1");
   check_fails(op::Squeeze{}, {x, t<int64_t>({1}, {3})}, "axis 3 outside of [-3, 2]");

@@ -45,7 +45,7 @@ TEST_CASE("TensorScatter: every type, also packed ones") {
   });
 }
 
-TEST_CASE("TensorScatter: what is refused, symbols, typed") {
+TEST_CASE("TensorScatter: errors, symbols, typed") {
   const Value x = t<float>({1, 3, 1}, {1, 2, 3}), u = t<float>({1, 2, 1}, {7, 8});
   check_fails(op::TensorScatter{}, {x, u, t<int64_t>({1}, {2})}, "2 entries from 2 on leave a cache of 3");
   check_fails(op::TensorScatter{}, {x, u, t<int64_t>({1}, {-1})}, "2 entries from -1 on leave a cache of 3");

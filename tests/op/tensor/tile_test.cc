@@ -73,7 +73,7 @@ TEST_CASE("Tile: version 1 repeats along one axis") {
   CHECK(infer(op::Tile_1{}, {info(f, {2, 3}), info(f, {1}), info(f, {1})})[0].dims == Dims::of_rank(2));
 }
 
-TEST_CASE("Tile: what is refused") {
+TEST_CASE("Tile: errors") {
   const Value x = t<float>({2, 2}, {1, 2, 3, 4});
   check_fails(op::Tile{}, {x, t<int64_t>({1}, {2})}, "1 repeats for a rank of 2");
   check_fails(op::Tile{}, {x, t<int64_t>({2}, {2, -1})}, "repeats: -1, expected at least 0");

@@ -51,7 +51,7 @@ TEST_CASE("Transpose: large, in parallel") {
   }
 }
 
-TEST_CASE("Transpose: what is refused") {
+TEST_CASE("Transpose: errors") {
   const Value x = t<float>({2, 3}, {1, 2, 3, 4, 5, 6});
   check_fails(op::Transpose{.perm = {0}}, {x}, "perm: 1 entries, expected 2");
   check_fails(op::Transpose{.perm = {0, 0}}, {x}, "no permutation: 0");

@@ -48,7 +48,7 @@ TEST_CASE("Trilu: batches, types, empty tensors") {
     check(op::Trilu{}, {t<float>(e, {})}, {t<float>(e, {})});
 }
 
-TEST_CASE("Trilu: what is refused, and typed calls") {
+TEST_CASE("Trilu: errors and typed calls") {
   check_fails(op::Trilu{}, {t<float>({3}, {1, 2, 3})}, "input: rank 1, expected at least 2");
   check_fails(op::Trilu{}, {t<float>({1, 1}, {1}), t<int64_t>({2}, {1, 2})}, "k: (2), expected one element");
   check_fails(op::Trilu{}, {t<float>({1, 1}, {1}), t<int32_t>({}, {1})}, "input k cannot be tensor(int32)");

@@ -46,7 +46,7 @@ TEST_CASE("Unsqueeze: cases") {
   });
 }
 
-TEST_CASE("Unsqueeze: what is refused") {
+TEST_CASE("Unsqueeze: errors") {
   const Value x = t<float>({2}, {1, 2});
   check_fails(op::Unsqueeze{}, {x, t<int64_t>({1}, {2})}, "axis 2 outside of [-2, 1]");
   check_fails(op::Unsqueeze{}, {x, t<int64_t>({2}, {0, -3})}, "axis -3 is named twice");

@@ -35,7 +35,7 @@ TEST_CASE("Upsample: cases") {
   });
 }
 
-TEST_CASE("Upsample: what is refused, symbols, typed") {
+TEST_CASE("Upsample: errors, symbols, typed") {
   const Value x = t<float>({1, 1, 1, 2}, {1, 2}), scales = t<float>({4}, {1, 1, 1, 0.5f});
   check_fails(op::Upsample{}, {x, scales}, "a scale is below 1");
   check_fails(op::Upsample{}, {x, t<float>({1}, {1})}, "1 scales for a rank of 4");

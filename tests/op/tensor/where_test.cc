@@ -55,7 +55,7 @@ TEST_CASE("Where: every type") {
   CHECK(w[0].view<complex128>()[0] == complex128(3, 4));
 }
 
-TEST_CASE("Where: what is refused, shape arithmetic, typed calls") {
+TEST_CASE("Where: errors, shape arithmetic, typed calls") {
   const Value f = t<float>({2}, {1, 2});
   check_fails(op::Where{}, {f, f, f}, "input condition cannot be tensor(float)");
   check_fails(op::Where{}, {t<bool>({2}, {true, false}), f, t<double>({1}, {1})},

@@ -40,7 +40,7 @@ TEST_CASE("RegexFullMatch: cases") {
   check(R{.pattern = "a"}, {nul}, {t<bool>({2}, {false, true})});
 }
 
-TEST_CASE("RegexFullMatch: what is refused") {
+TEST_CASE("RegexFullMatch: errors") {
   const Value x = t<std::string>({1}, {"a"});
   check_fails(R{.pattern = "(a"}, {x}, "pattern '(a': missing )");
   check_fails(R{.pattern = "[z-a]"}, {x}, "invalid character class range");

@@ -60,7 +60,7 @@ TEST_CASE("StringNormalizer: locales") {
         {text({1}, {"a"})});
 }
 
-TEST_CASE("StringNormalizer: what is refused") {
+TEST_CASE("StringNormalizer: errors") {
   const N upper{.case_change_action = "UPPER"};
   for (const char* bad :
        {"\xFF", "a\x80", "\xC3", "\xC0\x80", "\xED\xA0\x80", "\xF4\x90\x80\x80", "\xE2\x82"})

@@ -250,8 +250,8 @@ struct Plan {
             if (!direct && !joined) {  // kernel rows above and below the image are left out
               const TapRange inside(g, 0, at.row + r);
               reach.before = inside.begin * g.kernel[1];
-              reach.behind = (g.kernel[0] - inside.end) * g.kernel[1];
-              reach.taps = taps - reach.before - reach.behind, reach.tap = tap + reach.before;
+              reach.after = (g.kernel[0] - inside.end) * g.kernel[1];
+              reach.taps = taps - reach.before - reach.after, reach.tap = tap + reach.before;
               seen_w += reach.before * (reach.blocks > 1 ? int64_t{Step} : reach.last_depth) * V * L;
             }
             if (args.plain_y) {

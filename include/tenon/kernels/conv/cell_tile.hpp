@@ -55,7 +55,7 @@ struct Reach {
   int64_t last_depth = 0;              ///< channels of the last one; the others are whole
   int64_t taps = 0;                    ///< kernel cells
   const int64_t* tap = nullptr;        ///< [taps] their offsets in x
-  int64_t before = 0, behind = 0;      ///< kernel cells around the taps that have weights but no cells in x;
+  int64_t before = 0, after = 0;       ///< kernel cells around the taps that have weights but no cells in x;
                                        ///< `w` points to the weights of the first block's taps
   const char* ahead = nullptr;         ///< weights used later, which tiles prefetch; or nullptr
   int64_t ahead_bytes = 0, ahead_step = 0;  ///< their size; bytes from one step of a tile to the next
@@ -99,8 +99,8 @@ void compute_cells(const Reach& reach, const T* x, const T* w, const CellEnd<T>&
     if (reach.taps == 1)
       for (int e = 0; e < R * Step; e += line) TENON_PREFETCH(x + ahead_cells + e, 0, 3);
     if (b < begun + V) {
-      const T* beside = (b < begun ? start + b * end.y_block : end.y + (b - begun) * end.y_block) + R * L;
-      for (int e = 0; e < R * L; e += line) TENON_PREFETCH(beside + e, 0, 3);
+      const T* adjacent = (b < begun ? start + b * end.y_block : end.y + (b - begun) * end.y_block) + R * L;
+      for (int e = 0; e < R * L; e += line) TENON_PREFETCH(adjacent + e, 0, 3);
     }
     for (int64_t t = 0; t < reach.taps; ++t) {
       const T* cell = x + reach.tap[t];
@@ -119,9 +119,9 @@ void compute_cells(const Reach& reach, const T* x, const T* w, const CellEnd<T>&
         }
       }
     }
-    if (reach.before + reach.behind > 0) [[unlikely]] {
+    if (reach.before + reach.after > 0) [[unlikely]] {
       const int64_t next = b + 2 < reach.blocks ? int64_t{Step} : reach.last_depth;
-      w += (reach.behind * depth + reach.before * next) * V * L;
+      w += (reach.after * depth + reach.before * next) * V * L;
     }
   }
   if (end.ends) {

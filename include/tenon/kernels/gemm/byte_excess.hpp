@@ -93,8 +93,8 @@ struct ExcessLists {
   }
 };
 
-/// Number of places with excess, of `lists` of `depth` places, up to which products are faster than those of
-/// Pairs, which take a third longer. A place with excess takes two and a half times as long as others, and
+/// Number of places with excess, of `lists` of `depth` places, up to which products are faster than products
+/// of Pairs, which take a third longer. A place with excess takes two and a half times as long as others, and
 /// each list as long as some places.
 constexpr int64_t most_excesses(int64_t lists, int64_t depth) {
   return lists * std::max<int64_t>(depth / 6 - 1, 0);

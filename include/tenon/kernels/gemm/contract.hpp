@@ -84,7 +84,7 @@ class Contraction {
   void sort(Labels& labels) const {
     std::sort(labels.begin(), labels.end(), [&](int a, int b) { return place(a) < place(b); });
   }
-  /// Whether the result, or a tensor besides `own` of the counted ones, has the label.
+  /// Whether the result, or another tensor than `own` of the counted ones, has the label.
   bool kept(int label, int own) const { return in(result_, label) || count_[label] > own; }
 
   double product_size(const Labelled<T>& a, const Labelled<T>& b) const {

@@ -1,4 +1,4 @@
-// Slices written to, or combined with, the places that indices name. The order is that of the indices for any
+// Slices written to, or combined with, the places that indices name. The order of the indices is kept for any
 // number of threads, so the later of two writes to one place wins.
 #pragma once
 

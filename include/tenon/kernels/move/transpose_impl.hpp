@@ -226,7 +226,7 @@ void turn_impl(char* to, int64_t to_row, const char* from, int64_t from_row, int
       const int64_t high = rows - i < n ? rows - i : n, wide = columns - j < n ? columns - j : n;
       const char* block = from + i * from_row + j * size;
       int64_t row = from_row;
-      // Hardware does not predict lines that are rows apart: prefetch those of the block after the next.
+      // Hardware does not predict lines that are rows apart: prefetch the lines of the block after the next.
       if (int64_t ahead = i + 2 * n, strip = j; rows > 2 * n || ahead < rows) {
         if (ahead >= rows) ahead -= (rows + n - 1) / n * n, strip += n;
         const int64_t lines = rows - ahead < n ? rows - ahead : n;

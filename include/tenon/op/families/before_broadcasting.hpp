@@ -79,7 +79,7 @@ struct BeforeBroadcasting {
     if (!axis || !broadcast) return rank_a - rank_b;
     return *axis < 0 ? *axis + rank_a : *axis;
   }
-  /// The axes of A after those of B.
+  /// The number of A's axes that follow B's.
   constexpr int64_t axes_after(int rank_a, int rank_b) const {
     return rank_a - rank_b - first_axis(rank_a, rank_b);
   }

@@ -7,8 +7,8 @@
 
 namespace tenon::TENON_ABI::op {
 
-/// Elements of type `dtype` (ONNX's number), all equal to `value`. The extents are `shape`, or those of
-/// `input`, or with input_as_shape its elements, the latter two followed by extra_shape.
+/// Elements of type `dtype` (ONNX's number), all equal to `value`. The extents are `shape`, or `input`'s
+/// extents, or with input_as_shape its elements, the latter two followed by extra_shape.
 /// op::ConstantFill{.value = 3, .shape = {2}}(none) gives (3, 3).
 struct ConstantFill {
   float value = 0;

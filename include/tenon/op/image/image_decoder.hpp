@@ -20,7 +20,7 @@ Tensor<uint8_t> decode_image(std::span<const uint8_t> encoded, PixelFormat forma
 namespace op {
 
 /// The image (height, width, channels) in a file's bytes, in the order of `pixel_format`: RGB, BGR or
-/// Grayscale. The formats are those of decode_image. Bytes that cannot be decoded, for any reason, give an
+/// Grayscale. The formats are decode_image's. Bytes that cannot be decoded, for any reason, give an
 /// empty image (0, 0, channels), as ONNX's text demands; decode_image reports the reason. Programs that use
 /// it link //loader:image. op::ImageDecoder{.pixel_format = "BGR"}(bytes) gives (H,W,3).
 struct ImageDecoder {

@@ -13,8 +13,8 @@ void regex_full_match(std::string_view pattern, TensorView<const std::string> x,
 namespace op {
 
 /// Y is whether each element of X as a whole matches `pattern`, in RE2's syntax
-/// (github.com/google/re2/wiki/Syntax); without a pattern, empty strings match. Errors are those of
-/// regex_full_match. Programs that use it link //loader:text. op::RegexFullMatch{.pattern = "a+"}(s) of
+/// (github.com/google/re2/wiki/Syntax); without a pattern, empty strings match. Errors are
+/// regex_full_match's. Programs that use it link //loader:text. op::RegexFullMatch{.pattern = "a+"}(s) of
 /// ("aa","ab") gives (true,false).
 struct RegexFullMatch {
   Opt<std::string> pattern{};
