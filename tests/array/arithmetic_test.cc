@@ -34,7 +34,7 @@ TEST_CASE("types and extents are the operators'") {
   };
   CHECK(sum_of(e) == 162);  // as an argument
   Tensor<float, Shape<2, 3>> y;
-  y = x - 1.5;  // by assignment; a double beside floats is a float
+  y = x - 1.5;  // by assignment; a double among floats is a float
   CHECK(y(0, 0) == -0.5f);
   y = y * y;
   CHECK(y(0, 0) == 0.25f);

@@ -84,7 +84,7 @@ TEST_CASE("memory that something else sees is left alone") {
   CHECK(list(own) == Floats{6, 8});
 }
 
-TEST_CASE("what is assigned has the extents that the type states") {
+TEST_CASE("an assigned tensor has the extents that the type states") {
   const Tensor<float> x({2, 3}, {1, 2, 3, 4, 5, 6});
   Tensor<float, Shape<2, 3>> y;
   const float* const data = y.data();

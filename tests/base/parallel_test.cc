@@ -207,11 +207,11 @@ TEST_CASE("the exception of the first failing chunk reaches the caller") {
   }
 }
 
-TEST_CASE("the calls of a round see those of the round before") {
+TEST_CASE("the calls of a round see what the previous round's calls wrote") {
   const auto check = [](int64_t rounds, int64_t n) {
     CAPTURE(rounds);
     CAPTURE(n);
-    // Each call reads what all calls of the round before wrote.
+    // Each call reads what all calls of the previous round wrote.
     std::vector<int64_t> sums[2];
     for (auto& s : sums) s.assign(static_cast<size_t>(n), 1);
     std::atomic<int64_t> calls{0};
@@ -231,7 +231,7 @@ TEST_CASE("the calls of a round see those of the round before") {
       const ScopedPool use(pool);
       CHECK(check(rounds, n) == expected);
     }
-    // Tasks one after the other, the last first: nobody waits for a task that has not begun.
+    // Tasks one after the other, the last first: no call waits for a task that has not begun.
     struct Backwards final : Executor {
       using Executor::run;
       void run(int64_t tasks, void (*task)(void*, int64_t), void* data) override {

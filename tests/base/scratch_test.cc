@@ -23,7 +23,7 @@ TEST_CASE("Scratch: memory of nested objects does not overlap, and is aligned") 
     for (int64_t n : {1, 1000, 100000, 0, 64}) take(inner, n);
   }
   take(outer, 5000);
-  // Those of `inner` are gone.
+  // The bytes of `inner` are free again.
   for (std::size_t k : {std::size_t{0}, taken.size() - 1})
     CHECK(std::all_of(taken[k].first, taken[k].first + taken[k].second,
                       [&](char c) { return c == static_cast<char>(k); }));

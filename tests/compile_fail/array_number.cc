@@ -1,4 +1,4 @@
-// A number that is no integer beside integers.
+// A fraction combined with integers.
 // expect: a tensor of integers combines with an integer
 #include "tenon/array/arithmetic.hpp"
 

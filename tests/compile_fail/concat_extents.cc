@@ -1,4 +1,4 @@
-// Tensors that do not fit one behind the other.
+// Tensors whose other extents differ.
 // expect: Concat: extents off the
 #include "tenon/array/join.hpp"
 

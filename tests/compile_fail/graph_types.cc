@@ -1,4 +1,4 @@
-// An edge of another element type, behind a node that fits.
+// An edge of another element type, after a node that fits.
 // expect: Add: input B is
 // expect: tensor(int64), but T is
 #include "tenon/graph/graph.hpp"

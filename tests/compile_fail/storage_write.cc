@@ -1,4 +1,4 @@
-// The bytes behind a const handle, such as a const tensor's, are not written.
+// The bytes of a const handle, such as a const tensor's, are not written.
 // expect: no matching
 // expect: for call to
 #include "tenon/tensor/tensor.hpp"

@@ -16,7 +16,7 @@ void run(const Input& input) {
                              .pedantic = (input.choice & 64) != 0};
   for (const Diagnostic& d : loader::check(m, options)) {
     const std::string text = to_string(d);
-    require(!d.message.empty() && !d.rule.empty(), "a diagnostic names its rule and says what is wrong",
+    require(!d.message.empty() && !d.rule.empty(), "a diagnostic names its rule and describes the fault",
             text);
   }
 }

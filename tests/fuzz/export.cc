@@ -23,7 +23,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   } catch (const Error& e) {
     said = e.what();
   }
-  require(said.empty(), "what is exported can be loaded", said);
+  require(said.empty(), "an exported model can be loaded", said);
   require(again.inputs().size() == graph.inputs().size() && again.outputs().size() == graph.outputs().size(),
           "inputs and outputs stay");
   for (std::size_t k = 0; k < graph.outputs().size(); ++k)
@@ -33,6 +33,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const SaveOptions saved{.external_threshold =
                               (input.choice & 64) != 0 ? std::optional<int64_t>(8) : std::nullopt};
   if (accepted([&] { save(model, file, saved); }))
-    require(accepted([&] { return load_graph(file); }), "what is saved can be loaded");
+    require(accepted([&] { return load_graph(file); }), "a saved model can be loaded");
   return 0;
 }

@@ -1,5 +1,5 @@
-// External data: first a text with a tensor's reference, as a model may state it, then the bytes of the file
-// beside the model.
+// External data: first a text with a tensor's reference, as a model may state it, then the bytes of the
+// data file.
 //
 //   type 1
 //   dims 2 3
@@ -72,7 +72,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     uint64_t sum = 0;
     if (y.dtype() != DType::string)
       for (int64_t k = 0; k < y.bytes(); ++k) sum += static_cast<const uint8_t*>(y.data())[k];
-    require(sum <= 255 * static_cast<uint64_t>(all.size()), "a tensor's bytes are those of its file");
+    require(sum <= 255 * static_cast<uint64_t>(all.size()), "a tensor's bytes come from its file");
   });
   return 0;
 }

@@ -28,8 +28,8 @@ std::vector<Use> uses() {
   return all;
 }
 
-/// What libFuzzer takes for coverage besides the program's own: uses of each operator that end in different
-/// ways.
+/// What libFuzzer takes for coverage in addition to the program's own: uses of each operator that end in
+/// different ways.
 [[gnu::section("__libfuzzer_extra_counters")]] uint8_t endings[1 << 15];
 
 void note_ending(const Use& use, std::string_view ending) {

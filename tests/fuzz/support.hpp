@@ -34,7 +34,7 @@ bool accepted(F f) {
     f();
     return true;
   } catch (const Error& e) {
-    require(!e.message().empty(), "an Error says what is wrong");
+    require(!e.message().empty(), "an Error describes the fault");
     return false;
   }
 }

@@ -12,7 +12,7 @@ void run(std::string_view text) {
   Message m, again;
   if (!accepted([&] { m = loader::parse_text<Message>(text); })) return;
   const std::string printed = loader::print_text(m);
-  require(accepted([&] { again = loader::parse_text<Message>(printed); }), "what is printed can be read",
+  require(accepted([&] { again = loader::parse_text<Message>(printed); }), "printed text can be read",
           printed);
   require(loader::print_text(again) == printed, "a message that was read is printed as it was", printed);
 }

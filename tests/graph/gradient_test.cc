@@ -139,7 +139,7 @@ TEST_CASE("Typed edges") {
   CHECK(o["dw"].view<double>()[2] == 9);
 }
 
-TEST_CASE("What is refused") {
+TEST_CASE("errors of derivatives") {
   Graph g;
   const ValueId x = g.add_input("x", DType::float64, {2, 2});
   const ValueId places = node(g, op::NonZero{}, {x});

@@ -222,7 +222,7 @@ TEST_CASE("Graph: building is refused with the node, the operator, its version, 
   check_error([&] { g.add(op::MatMul{}, own, g.input<float>("any")); }, {"no error"});
 }
 
-TEST_CASE("Graph: obligatory results that nobody named") {
+TEST_CASE("Graph: obligatory results without names") {
   Graph g;
   const ValueId x = g.add_input("x", DType::float32, {4});
   const ValueId k = g.add_constant("k", Tensor<int64_t>({1}, {2}));

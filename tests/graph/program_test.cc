@@ -62,7 +62,7 @@ TEST_CASE("a pass adds constants, values and nodes, and redirects uses") {
   CHECK(s.program().values().size() == known + 3 * 4);
   CHECK(s.program().entry(static_cast<ValueId>(known)).name == "half");
   for (std::size_t v = 0; v < known; ++v) CHECK(s.program().values()[v].name == s.graph().values()[v].name);
-  CHECK(operators(s.program())[3] == "Neg");  // right behind the nodes that make its operand
+  CHECK(operators(s.program())[3] == "Neg");  // right after the nodes that make its operand
   REQUIRE(s.reports().size() == 4);
   CHECK(to_string(s.reports()[0]) == "node 'Relu_0' (Relu-14) -> spell_out_relu: spelt out");
   CHECK(s.reports()[0].applied);
@@ -71,7 +71,7 @@ TEST_CASE("a pass adds constants, values and nodes, and redirects uses") {
   CHECK(Session(build(), {.passes = std::vector{spell_out_relu}}).reports().empty());
 }
 
-TEST_CASE("what a pass makes constant is computed, and what nobody reads is given up at once") {
+TEST_CASE("values that a pass makes constant are computed, and unused values are dropped at once") {
   Graph g;
   const ValueId x = g.add_input("x", DType::float32, Dims{2});
   const ValueId c = g.add_constant("c", Tensor<float>({2}, {3, 4}));
@@ -171,13 +171,13 @@ TEST_CASE("who makes and who reads a value") {
     p.redirect(2, twice, x);
     CHECK(p.readers(twice).empty());
     CHECK_FALSE(p.node(1).op);
-    CHECK_FALSE(p.node(0).op);  // nobody reads its results either
+    CHECK_FALSE(p.node(0).op);  // its results are unused too
     CHECK(p.readers(x).size() == 2);
   });
   CHECK(operators(s.program()) == std::vector<std::string>{"Mul"});
 }
 
-TEST_CASE("a node that nobody reads is not added, and one that depends on itself is refused") {
+TEST_CASE("a node without readers is not added, and one that depends on itself is refused") {
   const Session s = session(
       product(), [](Program& p) { p.add_node("idle", AnyOperator::make(op::Neg{}), {p.outputs()[0]}); });
   CHECK(s.program().nodes().size() == 3);

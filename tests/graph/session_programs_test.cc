@@ -116,7 +116,8 @@ TEST_CASE("Session: while a program is made, other runs go on, and those that wa
     Binding b = s.bind(feeds, {}, {.outputs = {"other0"}});
     b.run();
     CHECK(floats(b.outputs()["other0"]) == std::vector<float>{10});
-    users.emplace_back([&] { found.add([&] { return get("slow1"); }); });  // another one behind the gate
+    users.emplace_back(
+        [&] { found.add([&] { return get("slow1"); }); });  // another one that waits for the gate
     gate.await(2);
     // A run that waits keeps its bounds.
     std::stop_source source;
@@ -291,7 +292,7 @@ TEST_CASE("Session: the program unused for longest goes, and stays for those tha
   gate.await(1);
   CHECK(programs() == 4);
   run(33), run(34);
-  CHECK(programs() == 5);  // that of the run too
+  CHECK(programs() == 5);  // including the run's program
   gate.set(true);
   user.join();
   CHECK(found.numbers == std::vector<float>{-1});

@@ -237,7 +237,7 @@ TEST_CASE("Session: bound inputs and outputs") {
     CHECK(b.outputs()["one"].tensor().data() == one);
     CHECK(b.outputs()["y"].tensor().data() == memory);
   }
-  CHECK(floats(s.run({{"x", in}})["y"])[1] == -4);  // beside the binding
+  CHECK(floats(s.run({{"x", in}})["y"])[1] == -4);  // independently of the binding
 }
 
 TEST_CASE("Session: strings") {

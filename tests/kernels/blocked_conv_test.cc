@@ -276,7 +276,7 @@ TEST_CASE("Winograd stays within 1e-5 of the largest result") {
 
 TEST_CASE("Winograd is chosen where it takes fewer products, and no longer to read its weights") {
   const struct {
-    int64_t in, out, kernel, stride, dilation, side;  // side: outputs, or 0 where nobody knows
+    int64_t in, out, kernel, stride, dilation, side;  // side: outputs, or 0 if unknown
     bool plain_x;
     int outputs;
   } some[] = {

@@ -45,7 +45,7 @@ const Case cases[] = {
       {40, 40, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}},
       {1, 64, {1, 1}, {1, 1}, {1, 1}, {}},
       {64, 64, {5, 5}, {2, 2}, {1, 1}, {2, 1, 2, 2}}}},
-    {"dilated, and rows that nobody reads",
+    {"dilated, and rows without readers",
      1,
      20,
      {57, 200},

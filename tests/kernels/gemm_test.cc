@@ -90,7 +90,7 @@ void check(const GemmArgs<T>& g, const Product<T>& product, const std::vector<T>
       }
     }
   CHECK(wrong == 0);
-  // Nothing beside C is written.
+  // Nothing outside of C is written.
   for (int64_t i = 0; i < g.m; ++i)
     for (int64_t j = g.n; j < c_row; ++j)
       if (g.c[i * c_row + j] != old[static_cast<size_t>(i * c_row + j)]) ++wrong;
@@ -518,7 +518,7 @@ TEST_CASE("quant_gemm: batches, blocks of K and threads") {
   });
 }
 
-TEST_CASE("quant_gemm: rows so many that each thread packs B for itself") {
+TEST_CASE("quant_gemm: enough rows that each thread packs B for itself") {
   simd::dispatch([]<class Arch>(Arch) {
     const int64_t m = 1100, n = 101, k = 70, one = 1, step = k * n;
     const auto a = numbers<uint8_t>(m * k), b = numbers<uint8_t>(k * n);

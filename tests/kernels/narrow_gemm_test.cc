@@ -143,8 +143,8 @@ TEST_CASE_TEMPLATE("products of integers with scales", T, int2, uint2, int4, uin
       }
 }
 
-TEST_CASE_TEMPLATE("products of NaN, infinities and numbers of any size are those of floats", T, int2, uint4,
-                   int8_t) {
+TEST_CASE_TEMPLATE("products of NaN, infinities and numbers of any size equal floats' products", T, int2,
+                   uint4, int8_t) {
   constexpr int64_t n = 72;
   const Matrix m = integers<T>({64, n, 32}, false, true);
   const NarrowSize size = narrow_size(m.source);

@@ -270,7 +270,7 @@ TEST_CASE("log_sum_exp neither overflows nor underflows") {
   }
 }
 
-TEST_CASE("long float sums are near those of double, and the same bits for any number of threads") {
+TEST_CASE("long float sums are near sums of double, and the same bits for any number of threads") {
   const int64_t n = 1 << 20;
   const auto x = test::numbers<float>(n, 0, 1);
   const Case splits[] = {{{n}, 1},

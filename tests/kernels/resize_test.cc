@@ -47,7 +47,7 @@ void test_resample(int64_t in, int64_t out, int64_t taps, int64_t inner, Place p
 
 }  // namespace
 
-TEST_CASE("resample: against the definition, shorter and longer, with taps beside each other and apart") {
+TEST_CASE("resample: against the definition, shorter and longer, with adjacent and separate taps") {
   simd::dispatch([]<class Arch>(Arch) {
     const auto test = [](int64_t in, int64_t out, int64_t taps, int64_t inner) {
       const auto even = [=](int64_t j) { return (j * in + in / 2) / out - taps / 2; };

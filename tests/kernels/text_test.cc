@@ -18,7 +18,7 @@ TEST_CASE("UTF-8: every code point there and back") {
   CHECK(wrong == 0);
 }
 
-TEST_CASE("UTF-8: what is none") {
+TEST_CASE("UTF-8: bytes that are not UTF-8") {
   using namespace std::string_view_literals;
   for (const std::string_view text :
        {"\x80"sv, "\xC1\x81"sv, "\xC3"sv, "\xE0\x80\x80"sv, "\xED\xBF\xBF"sv, "\xF0\x80\x80\x80"sv,

@@ -19,7 +19,7 @@
 namespace {
 
 thread_local int64_t left = -1;    // allocations until one fails; below 0: none does
-thread_local bool all = false;     // whether those behind it fail as well
+thread_local bool all = false;     // whether later ones fail as well
 thread_local bool failed = false;  // whether one has failed
 thread_local int64_t blocks = 0;   // that are in use
 
@@ -88,7 +88,7 @@ void walk(const std::string& what, Tally& tally, bool loses, F f) {
   for (const bool later : {false, true})
     for (int64_t n = 0;; n += every ? 1 : 1 + n / 4) {
       std::snprintf(current, sizeof current, "%s, allocation %lld%s", what.c_str(), static_cast<long long>(n),
-                    later ? " and all behind it" : "");
+                    later ? " and all later ones" : "");
       int64_t* counter = &tally.results;
       bool right = true;
       failed = false;

@@ -223,7 +223,7 @@ TEST_CASE("Check: sparse tensors") {
   m.mutable_graph()->mutable_sparse_initializer(0)->mutable_values()->clear_name();
   CHECK(rules(check(m)) == "required");
 
-  // An operand of an operator that nobody knows.
+  // An operand of an unknown operator.
   m = model();
   import(m, "own", 1);
   *graph(m).add_node() = node("Product", {"x"}, {"z"}, "own");

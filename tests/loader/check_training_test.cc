@@ -37,7 +37,7 @@ TEST_CASE("Check: training") {
               [&](auto& m) { info(m)->mutable_initialization_binding(0)->set_value("w2"); }},
              {"a graph that assigns a value of the model", "ssa",
               [&](auto& m) { *info(m)->mutable_algorithm()->add_node() = node("Relu", {"x"}, {"y"}); }},
-             {"a graph that reads what is not there", "order",
+             {"a graph that reads a missing value", "order",
               [&](auto& m) { *info(m)->mutable_algorithm()->add_node() = node("Relu", {"q"}, {"p"}); }},
              {"a key that is a sparse initializer", "training",
               [&](auto& m) {

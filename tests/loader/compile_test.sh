@@ -49,7 +49,7 @@ cat > "$folder/main.cc" <<'END'
 #include <cstdlib>
 
 #include "mlp.hpp"
-// They stand beside each other.
+// One unit includes several.
 #include "digits.hpp"
 #include "rnn.hpp"
 
@@ -195,7 +195,7 @@ said=$(cd "$folder" && ${CXX:-g++} -std=c++20 -fsyntax-only turn.cc 2>&1) && fai
 [[ $said == *"its constants are packed for 16 registers of 16 bytes"* ]] || fail "$said"
 
 # Names that are words of C++, macros and functions of C; operands of no rank, no elements and half a byte; an input and
-# an initializer that are outputs, one value that is two, an input that nobody reads.
+# an initializer that are outputs, one value that is two, an unused input.
 cat > "$folder/exp.onnxtxt" <<'END'
 <ir_version: 10, opset_import: ["" : 21]>
 exp (float[2] static_cast, float INT_MAX, float[0,3] y1, int4[3] w0, bool[2] unused) =>
@@ -299,7 +299,7 @@ TENON_AMX=0 $tool compile "$folder/bytes.onnxtxt" -o "$folder/bytes.hpp" || fail
 (cd "$folder" && ${CXX:-g++} $(sed -n '2s/^\/\/ *g++//p' bytes.hpp) bytes.cc -o bytes && ./bytes > bytes.raw) || fail "bytes.cc"
 cmp "$folder/bytes.raw" <(tail -c 6400 "$folder/out/u.npy") || fail "bytes differ"
 
-# What is refused, all of it.
+# All refusals.
 refused() {
   local status
   said=$($tool compile "$@" -o "$folder/none.hpp" 2>&1)

@@ -177,7 +177,7 @@ TEST_CASE("ConstantOfShape and Tile in old sets") {
       converted(9, 6,
                 "g (float x) => (float y) <int64[0] s = {}> { c = ConstantOfShape (s)\n y = Add (c, x) }") ==
       "Constant Identity Add");
-  // A rank that nobody knows.
+  // An unknown rank.
   CHECK(converted(9, 8,
                   "g (int64[n] s) => (float y) { c = ConstantOfShape <value = float[1] {3}> (s)\n"
                   "y = ReduceSum <keepdims = 0> (c) }") == "Constant Expand ReduceSum");

@@ -14,7 +14,7 @@
 namespace tenon::test {
 
 /// Extents that chance does not find: a word for each operand, of letters, which stand for one extent in all
-/// words, of ones, and of greater digits, which multiply the letter behind them. With a variadic operand
+/// words, of ones, and of greater digits, which multiply the letter after them. With a variadic operand
 /// there are as many operands as words.
 inline constexpr struct {
   std::string_view op, extents;

@@ -30,7 +30,7 @@ class Randomness {
   std::mt19937_64 engine_;
 };
 
-/// What is drawn follows from the seed alone, or from the bytes; with a pair of types it is the same
+/// The drawn values follow from the seed alone, or from the bytes; with a pair of types it is the same
 /// whichever of them an operand has, moderate numbers that both hold exactly. Two draws of three are tame:
 /// numbers are small, the first operand is a cube, the others have extents in common that suit it, and most
 /// attributes are left out.

@@ -33,7 +33,7 @@ int count(const std::string& text, std::string_view part) {
   return n;
 }
 
-// Two graphs around each other, a function, constants, an operator that nobody knows.
+// Two graphs around each other, a function, constants, an unknown operator.
 const onnx::ModelProto& model() {
   static const auto m = parse_text<onnx::ModelProto>(R"(
     <ir_version: 10, opset_import: ["" : 21, "local" : 1, "com.acme" : 3], producer_name: "hand">
@@ -42,7 +42,7 @@ const onnx::ModelProto& model() {
       ["/a/call"] c = local.twice <by: float = 0.5> (s)
       ["/b/choice"] y = If (b) <
         then_branch = yes () => (float[N,4] t) { t = Add (c, s) },
-        else_branch = no () => (float[N,4] e) { e = com.acme.Whirl <turns = [1, 2, 3]> (nobody) }>
+        else_branch = no () => (float[N,4] e) { e = com.acme.Whirl <turns = [1, 2, 3]> (undefined) }>
     }
     <domain: "local", opset_import: ["" : 21]> twice <by> (v) => (r) { r = Add (v, v) })");
   return m;

@@ -143,7 +143,7 @@ TEST_CASE("A graph built in code: names, types, constants") {
   const std::string text = loader::print_text(m.graph());
   CHECK(holds(text, "net (float[batch,2] x, float given) => (float[batch,2] y, float[batch,2] again, "));
   CHECK(holds(text, "float[2,2] weights =  {1,2,3,4}"));
-  CHECK(holds(text, "float[batch,2] MatMul_0"));  // nobody named it
+  CHECK(holds(text, "float[batch,2] MatMul_0"));  // it had no name
   CHECK(holds(text, R"({
    [MatMul_0] MatMul_0 = MatMul (x, weights)
    [Relu_1] y = Relu (MatMul_0)

@@ -278,7 +278,7 @@ TEST_CASE("links within a trusted root") {
   CHECK(holds(said("own.bin", root / "absent"), "absent"));
 }
 
-TEST_CASE("files of more than 4 GB are mapped, and what is in place stays") {
+TEST_CASE("files of more than 4 GB are mapped, and data that is in place stays") {
   const Folder folder;
   constexpr int64_t offset = (int64_t{9} << 30) + 64;
   write_bytes(folder / "w.bin", "");

@@ -1,5 +1,5 @@
-// What is written and read under the locale that TENON_LOCALE names, whose decimal point is a comma, is what
-// is written and read under "C".
+// Texts written and read under the locale that TENON_LOCALE names, whose decimal point is a comma, are the
+// same as under "C".
 #include <doctest/doctest.h>
 
 #include <clocale>

@@ -236,11 +236,11 @@ TEST_CASE("everything that is missing is listed in one error") {
     n->set_op_type(name);
     n->add_output(std::string(name) + "_out");
   }
-  m.mutable_graph()->add_node()->set_domain("com.nobody");
+  m.mutable_graph()->add_node()->set_domain("com.unknown");
   const std::string text = refusal_of(m);
   CHECK(holds(text, "ai.onnx.Frobnicate"));
   CHECK(holds(text, "ai.onnx.Quux"));
-  CHECK(holds(text, "com.nobody"));
+  CHECK(holds(text, "com.unknown"));
 }
 
 TEST_CASE("functions that call themselves") {
@@ -307,7 +307,7 @@ TEST_CASE("sparse tensors that stand for too much") {
   s->mutable_values()->set_name("s");
   CHECK(refusal_of(m).empty());
   s->set_dims(0, int64_t{1} << 40);
-  CHECK(refusal_of(m).empty());  // as long as nobody reads it
+  CHECK(refusal_of(m).empty());  // as long as it is unused
   m.mutable_graph()->add_output()->set_name("s");
   CHECK(!refusal_of(m).empty());
 }

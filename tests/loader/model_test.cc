@@ -166,7 +166,7 @@ TEST_CASE("extents are stated anew") {
   m.set_extents("x", "[2, 3]");
   CHECK(print_text(m).find("float[2,3] x") != std::string::npos);
   CHECK(invalid([&] { m.set_extents("nothing", "[2]"); }) == "model: the type of 'nothing' is not stated");
-  Model bare;  // an output whose type nobody states
+  Model bare;  // an output without a type
   bare.proto().mutable_graph()->add_output()->set_name("y");
   CHECK(invalid([&] { bare.set_extents("y", "[2]"); }) == "model: 'y' is no tensor");
   CHECK(!bare.proto().graph().output(0).has_type());
@@ -216,7 +216,7 @@ TEST_CASE("functions on models") {
   add_prefix(m, "p/");
   CHECK(m.proto().graph().input(0).name() == "p/x");
   CHECK(newest_opset() >= 28);
-  CHECK(newest_opset("nobody's") == 0);
+  CHECK(newest_opset("unknown") == 0);
 }
 
 }  // namespace

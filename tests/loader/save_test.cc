@@ -131,7 +131,7 @@ TEST_CASE("models of ONNX's test data are the same after saving") {
   CHECK(models > 0);
 }
 
-TEST_CASE("fields that nobody knows are kept") {
+TEST_CASE("unknown fields are kept") {
   const Folder folder;
   onnx::ModelProto m = example();
   std::string bytes = m.SerializeAsString();
@@ -143,7 +143,7 @@ TEST_CASE("fields that nobody knows are kept") {
   CHECK(holds(bytes_of(folder / "m.onnx"), "hello"));
 }
 
-TEST_CASE("data of at least a size goes to a file beside the model") {
+TEST_CASE("data of at least a size goes to a file next to the model") {
   const Folder folder;
   const onnx::ModelProto m = example();
   save_model(m, folder / "m.onnx");
@@ -239,7 +239,7 @@ TEST_CASE("references are kept, or their data goes along") {
   CHECK(external_of(model_of(apart / "tied.onnx"), &location) == "typed large second");
   CHECK(fs::file_size(apart / location) == 4096 + 80'000);
 
-  // What is refused is refused before anything is there.
+  // A refused model is refused before any file is written.
   fs::resize_file(from / "w.bin", 1000);
   CHECK(
       holds(refusal([&] { save_model(m, apart / "m.onnx", {}, in_folder(from.path())); }), "tensor 'large'"));
@@ -286,7 +286,7 @@ TEST_CASE("a model that is replaced is the old one or the new one") {
   CHECK(open.run({{"c", c}})[0].view<float>()[19'999] == before[19'999]);
 }
 
-TEST_CASE("what cannot be written leaves what is there") {
+TEST_CASE("a failed write leaves existing files unchanged") {
   const Folder folder;
   const fs::path file = folder / "m.onnx";
   write_bytes(file, "old");

@@ -62,7 +62,7 @@ std::string simplified(std::string_view text, const SimplifyOptions& options = {
   return str_cat(list, model.proto().graph().initializer_size());
 }
 
-TEST_CASE("What is constant is computed") {
+TEST_CASE("constant values are computed") {
   CHECK(simplified("g (float[2] x) => (float[2] y) <float[2] a = {1, 2}> { b = Neg (a) c = Exp (b) y = Add "
                    "(x, c) }") == "Add 1");
   CHECK(

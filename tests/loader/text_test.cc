@@ -284,7 +284,7 @@ TEST_CASE("Text of a graph") {
     # This is a comment.
     x = foo(y, z, w1) # More comments.
     w = bar(x, y, "w 2")
-}   # behind)");
+}   # at the end)");
   CHECK(g.name() == "a graph");
   CHECK(g.input_size() == 5);
   CHECK_FALSE(g.input(2).has_type());
@@ -430,7 +430,7 @@ g (float[N, "M"] X, seq(int64) s) => (Y) <float[2] w = {1.5, -inf}, string[1] t 
   int whole = 0;
   for (std::size_t size = 0; size < text.size(); ++size)
     whole += refusal_of<onnx::ModelProto>(text.substr(0, size)).empty();
-  CHECK(whole == 2);  // behind the graph, and a line further
+  CHECK(whole == 2);  // after the graph, and a line further
   // And with any one character replaced, it ends.
   for (std::size_t k = 0; k < text.size(); ++k)
     for (char c : {'"', '<', ')', ',', '\0'}) {

@@ -172,7 +172,7 @@ said=$($tool diff "$folder/two.onnx" "$folder/part.onnx") && fail "diff finds no
 $tool inline "$folder/two.onnx" -o "$folder/same.onnx" || fail "inline ends with $?"
 $tool diff "$folder/two.onnx" "$folder/same.onnx" || fail "diff ends with $?"
 
-# External data is written beside a model, taken along to another folder, and brought back.
+# External data is written next to a model, taken along to another folder, and brought back.
 mkdir "$folder/from" "$folder/to"
 cat > "$folder/sum.txt" <<'END'
 <ir_version: 10, opset_import: ["" : 21]>
@@ -180,11 +180,11 @@ g (float[4] x) => (float[4] y) <float[4] w = {1, 2, 3, 4}> { y = Add (x, w) }
 END
 files() { find "$folder/$1" -type f | wc -l; }
 $tool parse "$folder/sum.txt" -o "$folder/from/m.onnx" --external 16 || fail "parse --external ends with $?"
-[ "$(files from)" -eq 2 ] || fail "no data beside the model: $(ls "$folder/from")"
+[ "$(files from)" -eq 2 ] || fail "no data next to the model: $(ls "$folder/from")"
 $tool convert "$folder/from/m.onnx" --opset 22 -o "$folder/from/n.onnx" || fail "convert ends with $?"
 [ "$(files from)" -eq 3 ] || fail "data is copied within a folder: $(ls "$folder/from")"
 $tool extract "$folder/from/m.onnx" --inputs x --outputs y -o "$folder/to/part.onnx" || fail "extract ends with $?"
-[ "$(files to)" -eq 2 ] || fail "data is left behind: $(ls "$folder/to")"
+[ "$(files to)" -eq 2 ] || fail "data is left over: $(ls "$folder/to")"
 $tool merge "$folder/from/m.onnx" "$folder/to/part.onnx" --connect y=x --prefix-a a. --prefix-b b. --external 1 \
   -o "$folder/to/both.onnx" || fail "merge of two folders ends with $?"
 [ "$(files to)" -eq 4 ] || fail "data of two folders: $(ls "$folder/to")"
@@ -267,8 +267,8 @@ x.npy	x
 bias.npy	bias
 a_b.npy	a/b
 a_b-2.npy	a_b" ] || fail "$(cat "$folder/all/values.tsv")"
-said=$($tool run "$folder/chain.onnx" --keep nobody 2>&1) && fail "nobody is kept"
-[ "$said" = "tenon: --keep: the main graph has no value 'nobody'; values of bodies cannot be kept" ] || fail "$said"
+said=$($tool run "$folder/chain.onnx" --keep missing 2>&1) && fail "a missing value is kept"
+[ "$said" = "tenon: --keep: the main graph has no value 'missing'; values of bodies cannot be kept" ] || fail "$said"
 
 said=$($tool compare "$folder/chain.onnx" "$folder/other.onnx") && fail "compare finds nothing"
 [[ $said == "first difference: 'a/b', tensor(float) (1,4)

@@ -142,7 +142,7 @@ int64_t grown(int64_t rank, int way) { return way == 0 ? 2 * rank + 5 : rank + 6
 using Numbers = TypeList<float, double, float16, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t,
                          uint32_t, uint64_t>;
 
-/// The results' numbers, with those of rank r in the first operands in place of their elements.
+/// The results' numbers if the elements of rank r replace the first operands' elements.
 std::optional<std::vector<int64_t>> moved(const Accepted& use, std::span<const int64_t> ranks, int way) {
   std::vector<Value> in = use.in;
   std::size_t at = 0;

@@ -39,7 +39,7 @@ void check_seeds(R op, const std::vector<Value>& in) {
   CHECK_FALSE(R::spec.deterministic);
 }
 
-/// What RandomNormal and RandomUniform share beside their numbers.
+/// What RandomNormal and RandomUniform share, apart from their numbers.
 template <class R>
 void check_random() {
   check_seeds(R{.shape = {3}}, {});
@@ -55,7 +55,7 @@ void check_random() {
   CHECK((out.dims == Dims{2, 3} && out.type == Type(DType::float16)));
 }
 
-/// What RandomNormalLike and RandomUniformLike share beside their numbers.
+/// What RandomNormalLike and RandomUniformLike share, apart from their numbers.
 template <class R>
 void check_random_like() {
   const Value f = t<float>({2}, {0, 0});

@@ -72,8 +72,8 @@ inline double epsilon(DType d) {
 /// How results of one type follow from another type's, where it is not by rounding alone.
 struct TypeRule {
   std::string_view op;
-  double steps = 1;      ///< roundings to the type itself that the results have behind them
-  double roundings = 4;  ///< that the results have behind them, of the type in which the operator computes
+  double steps = 1;      ///< the number of roundings of a result to the type itself
+  double roundings = 4;  ///< the number of its roundings in the type in which the operator computes
   double unit = 0;       ///< the distance that the operands' roundings may put between integers
   bool saturate =
       false;  ///< a number beyond the range of an integer or of a float of a byte gives the nearest
@@ -86,8 +86,8 @@ struct TypeRule {
 
 inline constexpr TypeRule type_rules[] = {
     {.op = "BitCast", .alone = true},
-    // More roundings lie behind a sum of many products, a softmax or a normalisation than behind one product;
-    // RoiAlign's are of coordinates, between which elements may be far apart. A weight that one type rounds
+    // A sum of many products, a softmax or a normalisation is rounded more often than one product. RoiAlign
+    // rounds coordinates, between which elements may be far apart. A weight that one type rounds
     // to 0 gives NaN with an infinity.
     {.op = "Attention", .roundings = 16, .operands = TypeRule::moderate, .mask = true},
     {.op = "FlexAttention", .roundings = 16, .operands = TypeRule::moderate},
@@ -97,7 +97,7 @@ inline constexpr TypeRule type_rules[] = {
     {.op = "GroupNormalization", .roundings = 8},
     {.op = "LRN", .roundings = 8},
     {.op = "SwiGLU", .roundings = 8},
-    // ONNX leaves a float beyond an integer's range open; a text that is no number is an Error.
+    // ONNX leaves a float beyond an integer's range open; other texts than numbers are Errors.
     {.op = "Cast", .operands = TypeRule::moderate},
     {.op = "CastLike", .operands = TypeRule::moderate},
     {.op = "CastMap", .operands = TypeRule::moderate},

@@ -298,7 +298,7 @@ TEST_CASE("a graph as a model") {
   CHECK(m.header().opset_imports.back() == std::pair<std::string, int64_t>("example.pack", 2));
   check_results(session(m).run(feeds()));
 
-  // The nodes of its function say at opset 13 what is an operator since 20.
+  // The nodes of its function express at opset 13 an operator that ONNX has since 20.
   Graph g;
   g.output("y", g.add(Cube{}, g.input<float, Shape<3>>("x")));
   CHECK(operators_of(to_model(g, {.registry = &pack(), .opset = 20})) == "Cube");

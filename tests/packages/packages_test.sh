@@ -86,7 +86,7 @@ project() {
   cmake -S "$work/$1" -B "$work/$1/build" "${@:2}" 2>&1 | tr '\n' ' ' | tr -s ' '
   return "${PIPESTATUS[0]}"
 }
-# Versions that are taken: the same, and those of the same minor version before it.
+# Accepted versions: the same one, and earlier ones of the same minor version.
 said=$(project versions -DCMAKE_PREFIX_PATH="$prefix" << END
 foreach(wanted $major.$minor $version $major.$minor.$((patch + 1)) $major.$((minor + 1)) $((major + 1)))
   find_package(Tenon \${wanted} QUIET)

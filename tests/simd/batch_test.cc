@@ -161,7 +161,7 @@ TEST_CASE_TEMPLATE("turn: every place of a block at any address, and no other", 
       CAPTURE(columns);
       const int from_row = columns + gap, to_row = rows + gap;
       const auto number = [&](int i, int j) { return static_cast<T>((i * columns + j) % 251 + 1); };
-      // Nothing lies behind the last number.
+      // No memory follows the last number.
       std::vector<char> bytes(1 + sizeof(T) * static_cast<std::size_t>(std::max(rows * from_row - gap, 0)));
       for (int i = 0; i < rows; ++i)
         for (int j = 0; j < columns; ++j) {

@@ -13,7 +13,7 @@ void check_copy(Copy copy) {
   std::vector<unsigned char> from(20000), to(30000);
   for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<unsigned char>(i * 7 + i / 251);
   const auto start =
-      4096 - (to.data() - from.data()) % 4096;  // to[start + k] lies k behind from[0] modulo 4096
+      4096 - (to.data() - from.data()) % 4096;  // to[start + k] lies k bytes past from[0] modulo 4096
   std::vector<std::size_t> sizes{1023, 1024, 1025, 4095, 8192, 16384};
   for (std::size_t bytes = 0; bytes <= 300; ++bytes) sizes.push_back(bytes);
   for (const std::size_t bytes : sizes)

@@ -1,5 +1,5 @@
-// Partial loads and stores touch what they are told to, and nothing beside it: operands lie against pages
-// that may not be touched.
+// Partial loads and stores access the requested elements and nothing else: operands adjoin pages that may not
+// be accessed.
 #include <doctest/doctest.h>
 #include <sys/mman.h>
 #include <unistd.h>

@@ -197,7 +197,7 @@ TEST_CASE("Tensor: wider and narrower extents") {
   static_assert(std::is_nothrow_move_constructible_v<Square> && std::is_nothrow_move_assignable_v<Square>);
 }
 
-TEST_CASE("Tensor: what is moved from holds nothing") {
+TEST_CASE("Tensor: the source of a move holds nothing") {
   Tensor<float> a({2}, {1, 2});
   const float* data = a.data();
   Tensor<float> b = std::move(a);

@@ -1,5 +1,5 @@
 // libraries LIBRARY LIBRARY: what two libraries of tests/units/library.cc make of each other's objects.
-// Prints what is wrong.
+// Prints the faults.
 #include <dlfcn.h>
 
 #include <cstdio>

@@ -15,7 +15,7 @@ sed 's/^#define TENON_VERSION_MINOR .*/#define TENON_VERSION_MINOR 999/' include
 compile() {
   g++ -std=c++20 -O0 "$@" -Iinclude -c tests/units/exchange.cc || exit 1
 }
-# name FLAG…: that of the inline namespace.
+# name FLAG…: the name of the inline namespace.
 name() {
   echo TENON_ABI_NAME | g++ -std=c++20 "$@" -Iinclude -include tenon/base/abi.hpp -x c++ -E -P - | tail -n 1
 }

@@ -55,7 +55,7 @@ inline AnyOperator old(std::string_view name, int version,
 void check_operator(const AnyOperator& op, const std::vector<Given>& given, int outputs = 1,
                     std::vector<int> differentiated = {0}, bool twice = false);
 /// The derivatives of sum((1 + k) f(x)[k]) at `in` with respect to the operands whose elements are of `type`,
-/// one behind the other.
+/// one after the other.
 std::vector<double> slopes(const AnyOperator& op, const std::vector<Value>& in, DType type = DType::float64);
 
 template <class Op>

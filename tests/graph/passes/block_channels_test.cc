@@ -122,7 +122,7 @@ TEST_CASE("a convolution whose result is read plain gives it plain") {
   check_with(build_with(18, 20, 33, 1, {.strides = {2, 2}}, false), 18, 33, 1, 0, 0);
 }
 
-TEST_CASE("a convolution applies the function of one number behind it") {
+TEST_CASE("a convolution applies the following function of one number") {
   const auto check_with = [](const auto& op) {
     CAPTURE(op.spec.name);
     const auto build = [&] {

@@ -101,7 +101,7 @@ TEST_CASE("branches of an If: products with captured matrices that are constant 
       check_results(branches, {{"sign", truth(sign)}, {"x", floats<float>({n, 7, 40}, 2)}});
 }
 
-TEST_CASE("branches of an If: a convolution and the activation behind it") {
+TEST_CASE("branches of an If: a convolution and the following activation") {
   const auto build = [] {
     Graph g;
     const ValueId sign = g.add_input("sign", DType::bool_, Dims{});

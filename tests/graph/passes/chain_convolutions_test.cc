@@ -18,7 +18,7 @@ ValueId bottleneck(Network& n, ValueId x, Ints strides, bool residual) {
   return residual ? node(n.g, op::Add{}, {y, x}) : y;
 }
 
-/// Runs a network without passes and with them, and counts the chains and the convolutions beside them.
+/// Runs a network without passes and with them, and counts the chains and the other convolutions.
 void check(const auto& build, const Value& x, std::size_t chains, std::size_t alone) {
   const Session plain(build());
   const Session blocked(build(), {.passes = std::vector{fuse_convolution, block_channels}});
@@ -69,7 +69,7 @@ TEST_CASE("values that others read as well stay whole") {
     };
   };
   const Value x = floats<float>({1, 16, 80, 70}, 3);
-  check(build(0), x, 0, 2);  // nobody knows whether it is large
+  check(build(0), x, 0, 2);  // its size is unknown
   check(build(1), x, 0, 2);
   check(build(2), x, 0, 2);
   check(build(3), x, 1, 0);

@@ -149,7 +149,7 @@ TEST_CASE("sums and products with constants of channels") {
   test::check_pass(fuse_convolution, build, {{"x", Value(floats<float>({1, 4, 5, 5}, 2))}}, 1, 1e-6);
 }
 
-TEST_CASE("what is not fused") {
+TEST_CASE("nodes that are not fused") {
   const Value x = floats<float>({1, 4, 5, 5}, 2);
   const auto graph = [](auto rest) {
     return [rest] {

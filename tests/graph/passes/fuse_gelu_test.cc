@@ -72,11 +72,11 @@ const Case cases[] = {
      [](Formula& f, ValueId x) {
        return f.mul(f.mul(x, f.number(0.5)), f.add(f.number(1), f.erf(f.div(x, f.number(1.3)))));
      }},
-    {"another factor behind",
+    {"another factor at the end",
      [](Formula& f, ValueId x) {
        return f.mul(f.mul(x, f.number(0.25)), f.add(f.number(1), f.erf(f.div(x, f.number(sqrt_2)))));
      }},
-    {"another x behind",
+    {"another x at the end",
      [](Formula& f, ValueId x) {
        const ValueId other = node(f.g, op::Neg{}, {x});
        return f.mul(f.mul(other, f.number(0.5)), f.add(f.number(1), f.erf(f.div(x, f.number(sqrt_2)))));

@@ -34,7 +34,7 @@ const Case cases[] = {
     {.name = "a scale of rows", .scale = Extents{4, 1, 1}, .left = 2},
     {.name = "a scale that widens", .scale = Extents{2, 1, 1, 6}, .left = 2},
     {.name = "rms", .centered = false, .scale = Extents{6}},
-    {.name = "rms with a sum behind", .centered = false, .scale = Extents{6}, .bias = Extents{6}, .left = 2},
+    {.name = "rms followed by a sum", .centered = false, .scale = Extents{6}, .bias = Extents{6}, .left = 2},
     {.name = "rms, square and reciprocal",
      .centered = false,
      .square = true,

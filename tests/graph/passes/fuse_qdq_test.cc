@@ -242,7 +242,7 @@ TEST_CASE("fuse_qdq: sums, averages, functions, moves") {
           }),
           feeds, 1, 0);
     check(graph([](Net& n, ValueId a, ValueId) { return n.quantize(a, 0.07f, 3); }), feeds, 1, 0);
-    // SiLU whose Sigmoid is quantised: two tables, one of which nobody reads.
+    // SiLU whose Sigmoid is quantised: two tables, one of which is unused.
     check(graph([](Net& n, ValueId a, ValueId) {
             const ValueId s =
                 n.restore(n.quantize(node(n.g, op::Sigmoid{}, {a}), 1.0f / 255, 0), 1.0f / 255, 0);
@@ -439,7 +439,7 @@ TEST_CASE("channels_last: bytes stay so between convolutions") {
   }
 }
 
-TEST_CASE("fuse_qdq: what is left alone, and why") {
+TEST_CASE("fuse_qdq: nodes that stay, and the reasons") {
   const auto reports = [](const std::function<Graph()>& build, std::size_t nodes) {
     const Session s(build(), {.passes = std::vector{fuse_qdq, test::infos_are_true}, .explain = true});
     CHECK(s.program().nodes().size() == nodes);

@@ -101,7 +101,7 @@ TEST_CASE("products with packed matrices give the results of the nodes that they
   check_all<bfloat16>(2e-2);
 }
 
-/// A (2, 3, 5) by a constant (5, 9), and what stands behind it.
+/// A (2, 3, 5) by a constant (5, 9), and the following nodes.
 struct Epilogue {
   const char* name;
   Opt<Extents> bias{}, residual{};
@@ -163,7 +163,7 @@ void check_epilogues(double tolerance) {
   }
 }
 
-TEST_CASE("sums behind a product") {
+TEST_CASE("sums after a product") {
   check_epilogues<float>(1e-6);
   check_epilogues<double>(1e-14);
   check_epilogues<float16>(2e-3);

@@ -51,7 +51,7 @@ TEST_CASE("pack_quantized: MatMulInteger") {
     }
 }
 
-// A product, the Cast behind it, and what `finish` adds to the floats.
+// A product, the Cast of it, and the nodes that `finish` adds after the Cast.
 template <class Finish>
 Graph scaled_product(const Finish& finish) {
   Graph g;
@@ -89,7 +89,7 @@ TEST_CASE("pack_quantized: what makes floats of a product's sums comes along") {
       return node(g, op::Mul{}, {node(g, op::Mul{}, {row(g, 5), x}), scale});
     });
   }
-  SUBCASE("a factor behind the bias, a second scale and a second residual stay") {
+  SUBCASE("a factor after the bias, a second scale and a second residual stay") {
     check(2, [&](Graph& g, V x, V scale, V) {
       return node(g, op::Mul{}, {node(g, op::Add{}, {x, row(g, 5)}), scale});
     });

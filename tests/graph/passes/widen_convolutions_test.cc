@@ -84,7 +84,7 @@ TEST_CASE("regions of convolutions compute in float") {
   check_network<bfloat16>(2e-2);
 }
 
-TEST_CASE("nodes before a region keep their type, and a Cast behind it reads it") {
+TEST_CASE("nodes before a region keep their type, and a Cast after it reads it") {
   const auto build = [] {
     Graph g;
     const ValueId x = g.add_input("x", DType::float16, Dims{1, 16, 9, 9});

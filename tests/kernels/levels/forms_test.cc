@@ -87,7 +87,7 @@ struct Case {
   int64_t batch, in_channels, out_channels, in[2], kernel[2], strides[2], dilations[2], pad;
 };
 
-// Small weights are those of products that fit into 16 bits.
+// With small weights the products fit into 16 bits.
 void test_conv(const Case& c, bool plain, bool with_sum, bool small) {
   CAPTURE(c.in_channels);
   CAPTURE(c.kernel[0]);
@@ -172,7 +172,7 @@ void test_conv(const Case& c, bool plain, bool with_sum, bool small) {
   if (safe) check(SafeQuads{}, false);
 }
 
-// Numbers of so many bits.
+// Numbers of `bits` bits.
 std::vector<float> floats(int64_t count, int bits) {
   std::vector<float> v;
   for (const int32_t x : numbers<int32_t>(count))

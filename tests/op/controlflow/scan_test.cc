@@ -139,7 +139,7 @@ TEST_CASE("Scan: errors") {
               19);
 }
 
-TEST_CASE("Scan: symbols, and results that outlive what is lent") {
+TEST_CASE("Scan: symbols, and results that outlive lent memory") {
   const auto n = Dim::symbol(1), m = Dim::symbol(2);
   const op::Scan s{.body = sums(), .num_scan_inputs = 1, .scan_input_axes = {1}, .scan_output_axes = {-1}};
   const auto out = infer(s, {info(DType::float32, {n}), info(DType::float32, {n, m})}, 2);

@@ -264,7 +264,7 @@ TEST_CASE("ImageDecoder: bytes that are no image") {
   check_undecodable({0xFF, 0xD8, 0xFF, 0xD9}, "JPEG: ");
 }
 
-// What is cut off, or changed, is no picture or another one, and nothing else.
+// A truncated or changed file gives no picture or another one, and nothing else.
 TEST_CASE("ImageDecoder: damage") {
   const auto decode = [](const bytes& file) {
     return run(to("RGB"), {encoded(file)})[0].tensor().size() > 0;

@@ -47,7 +47,7 @@ TEST_CASE("Add: newest nodes stand for versions 1 and 6") {
   const Value sum = t<float>({2, 3, 2}, {11, 12, 23, 24, 35, 36, 17, 18, 29, 30, 41, 42});
   for (int version : {1, 6}) check(stated<op::Add_1>(version, middle), {a, b}, {sum});
 
-  // What is unknown before the run stays as it is stated.
+  // Extents that are unknown before the run stay as stated.
   for (const auto& [dims_a, dims_b] :
        {std::pair(Dims(), Dims()), std::pair(Dims::of_rank(3), Dims{3}),
         std::pair(Dims{2, 3, 2}, Dims::of_rank(1)), std::pair(Dims{2, 3, 2}, Dims())}) {

@@ -201,7 +201,7 @@ TEST_CASE("TopK: long rows against a full sort") {
 TEST_CASE("TopK: NaN among the k, and as the last of them, against a full sort") {
   for (int64_t n : {40, 300, 1000})
     for (int64_t numbers : {int64_t{0}, int64_t{2}, int64_t{18}, n - 18, n - 2}) {
-      // The numbers stand behind the NaNs, or before them.
+      // The numbers follow the NaNs, or precede them.
       for (const bool numbers_last : {false, true}) {
         Tensor<float> x(Extents{n});
         for (int64_t i = 0; i < n; ++i)

@@ -19,7 +19,7 @@ TEST_CASE("AveragePool: cases by hand") {
       {{.count_include_pad = 1, .kernel_shape = {2}, .pads = {1, 1}},
        x,
        t<float>({1, 1, 6}, {0.5f, 2, 4, 6, 8, 4.5f})},
-      // What ceil_mode adds behind the padding never counts; the padding does.
+      // Cells that ceil_mode adds after the padding never count; the padding does.
       {{.ceil_mode = 1, .kernel_shape = {2}, .strides = {2}}, x, t<float>({1, 1, 3}, {2, 6, 9})},
       {{.ceil_mode = 1, .count_include_pad = 1, .kernel_shape = {2}, .strides = {2}},
        x,

@@ -67,7 +67,7 @@ TEST_CASE("Dropout: training in every type") {
         CHECK(out[0].view<float>()[k] == out[1].view<float>()[k] * 2 * x.view<float>()[k]);
   }
   const Value many = Tensor<float>(Extents{20000}, std::vector<float>(20000, 1.0f));
-  for (int version : {1, 6}) {  // trains, although nobody asks for the mask
+  for (int version : {1, 6}) {  // trains, although the mask is not requested
     const auto y = run(op::Dropout_1{.ratio = 0.25f}, {many}, 1, version)[0];
     int64_t kept = 0;
     for (int64_t k = 0; k < 20000; ++k) kept += y.view<float>()[k] != 0;

@@ -27,7 +27,7 @@ op::BodyRef adding(int inputs) {
 
 }  // namespace
 
-TEST_CASE("SequenceMap: sequences and tensors beside the first") {
+TEST_CASE("SequenceMap: sequences and tensors after the first") {
   const auto counts = [](int64_t n, std::size_t times) {
     return Sequence{.element = DType::int64, .items = std::vector<Value>(times, t<int64_t>({}, {n}))};
   };

@@ -98,7 +98,7 @@ TEST_CASE("GridSample: floats of few and of many channels, linear, as doubles") 
             Tensor<float> x(in), grid(points);
             Tensor<double> wide(in);
             for (int64_t k = 0; k < x.size(); ++k) x[k] = static_cast<float>(k * 37 % 101) / 50 - 1;
-            // Beside a zero outside, an infinity inside does not matter.
+            // Next to a zero outside, an infinity inside does not matter.
             x[0] = INFINITY;
             for (int64_t k = 0; k < x.size(); ++k) wide[k] = static_cast<double>(x[k]);
             const float special[] = {NAN, INFINITY, -INFINITY, 1e30f, -1, 1, 0};

@@ -68,7 +68,7 @@ TEST_CASE("Split: every type, against the definition") {
     });
 }
 
-TEST_CASE("Split: an output that nobody asked for") {
+TEST_CASE("Split: an output that was not requested") {
   const Value x = t<float>({4}, {1, 2, 3, 4}), lengths = t<int64_t>({3}, {1, 2, 1});
   op::Context context;
   for (const auto& [op, in] : {std::pair(op::Split{}, std::vector<const Value*>{&x, &lengths}),
