@@ -76,7 +76,7 @@ struct ConvTranspose {
         if (!output_shape.empty() && !in.is(0) && reached.known() &&
             output_shape[k] - reached.value() >= padding_limit(w, k))
           i.fail("output_shape ", out, " along axis ", k + 2, ": filters end at ", reached,
-                 ", and what is added is not below the stride or dilation");
+                 ", and output_padding would not be below the stride or dilation");
       });
       y.push_back(out);
     }
