@@ -44,7 +44,8 @@ def at_levels(items):
         found = found + _of_family(row.family, [items[row.name]])
     return found
 
-# //loader:level, by which a build has the kernels of one level alone: a third of the time, for one kind of processor.
+# //loader:level, by which a build has the kernels of one level alone: a third of the time, for one kind of
+# processor.
 def _level_setting(ctx):
     values = ["all"] + LEVELS.keys()
     if ctx.build_setting_value not in values:

@@ -12,7 +12,8 @@ find_package(Threads REQUIRED)
 file(GLOB TENON_OPERATOR_HEADERS CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/include/tenon/op/*/*.hpp")
 list(FILTER TENON_OPERATOR_HEADERS EXCLUDE REGEX "/op/(families|framework|[^/]*[.][^/]*)/[^/]*$")
 
-# The umbrella takes the place of the file of that name in the tree, which an operator added since may be missing from.
+# The umbrella takes the place of the file of that name in the tree, which an operator added since may be
+# missing from.
 include("${CMAKE_CURRENT_LIST_DIR}/units.cmake")
 tenon_write_unit("${PROJECT_BINARY_DIR}/include/tenon/tenon.hpp" tenon.hpp.in ${TENON_OPERATOR_HEADERS})
 

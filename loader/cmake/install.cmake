@@ -1,5 +1,5 @@
-# Headers, libraries, the tool, and files for find_package and pkg-config. All of them find each other by paths from where
-# they lie themselves, so that the prefix can be moved. Components: headers, loader, tool.
+# Headers, libraries, the tool, and files for find_package and pkg-config. All of them find each other by
+# paths from where they lie themselves, so that the prefix can be moved. Components: headers, loader, tool.
 include(CMakePackageConfigHelpers)
 set(folder "${CMAKE_INSTALL_LIBDIR}/cmake/Tenon")
 
@@ -18,7 +18,8 @@ write_basic_package_version_file("${PROJECT_BINARY_DIR}/TenonConfigVersion.cmake
 install(FILES "${PROJECT_BINARY_DIR}/TenonConfig.cmake" "${PROJECT_BINARY_DIR}/TenonConfigVersion.cmake"
   "${CMAKE_CURRENT_LIST_DIR}/TenonDependencies.cmake" DESTINATION "${folder}" COMPONENT headers)
 
-# pkg-config's files: the prefix in terms of the folder that they lie in, unless that was set to an absolute path.
+# pkg-config's files: the prefix in terms of the folder that they lie in, unless that was set to an absolute
+# path.
 set(pc_folder "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
 if(IS_ABSOLUTE "${pc_folder}")
   set(PC_PREFIX "${CMAKE_INSTALL_PREFIX}")

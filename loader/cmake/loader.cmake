@@ -1,5 +1,5 @@
-# Tenon::loader: one library with all operators, the kernels of every level and the loading of files; and the tool, `tenon`.
-# Static, unless BUILD_SHARED_LIBS asks otherwise.
+# Tenon::loader: one library with all operators, the kernels of every level and the loading of files; and the
+# tool, `tenon`. Static, unless BUILD_SHARED_LIBS asks otherwise.
 set(missing)
 tenon_find_loader_modules(missing)
 find_program(TENON_PROTOC protoc)
@@ -44,9 +44,10 @@ if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYP
   set(CMAKE_BUILD_TYPE Release)
 endif()
 
-# Kernels: for each of several levels a library with flags of its own, which seal.sh makes safe to link with the others.
-# Its objects become parts of Tenon::loader, renamed, for an archive with two members of one name cannot be taken apart
-# again. Link-time optimisation would mix functions of all levels. A single level has nothing to be mixed with.
+# Kernels: for each of several levels a library with flags of its own, which seal.sh makes safe to link with
+# the others. Its objects become parts of Tenon::loader, renamed, for an archive with two members of one name
+# cannot be taken apart again. Link-time optimisation would mix functions of all levels. A single level has
+# nothing to be mixed with.
 file(GLOB_RECURSE kernels CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/include/tenon/kernels/*_impl.hpp")
 set(definitions TENON_COMPILED)
 if(TENON_ONLY_LEVEL)
@@ -120,8 +121,8 @@ target_compile_definitions(tenon_loader PUBLIC ${definitions} TENON_COMPILED_SES
 set_target_properties(tenon_loader PROPERTIES OUTPUT_NAME tenon-loader EXPORT_NAME loader POSITION_INDEPENDENT_CODE ON
   VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
 
-# The tool has the texts of all headers in it, xsimd's too. They are named from the tree's top, for a command line that
-# names hundreds has a limit.
+# The tool has the texts of all headers in it, xsimd's too. They are named from the tree's top, for a command
+# line that names hundreds has a limit.
 file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/include/tenon/*.hpp"
   "${PROJECT_SOURCE_DIR}/loader/freestanding/*.hpp")
 list(REMOVE_ITEM headers include/tenon/tenon.hpp)
@@ -139,7 +140,8 @@ add_custom_command(OUTPUT "${embedded}"
   DEPENDS tenon_embed "${PROJECT_SOURCE_DIR}/loader/NOTICE" ${headers} "${PROJECT_BINARY_DIR}/include/tenon/tenon.hpp" ${xsimd}
   WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}" COMMENT "Writing loader/embedded_headers.cc" VERBATIM)
 
-# Tenon::tool is all of it but main.cc, for a tool that knows other operators as well: loader/tool/commands.hpp.
+# Tenon::tool is all of it but main.cc, for a tool that knows other operators as well:
+# loader/tool/commands.hpp.
 file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/loader/tool/*.cc")
 list(REMOVE_ITEM sources "${PROJECT_SOURCE_DIR}/loader/tool/main.cc")
 add_library(tenon_commands STATIC EXCLUDE_FROM_ALL ${sources} "${embedded}")
@@ -154,7 +156,8 @@ include("${CMAKE_CURRENT_LIST_DIR}/pack.cmake")
 
 foreach(target tenon_loader tenon_commands tenon_tool)
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF)
-  # Operators compile for minutes and gain nothing from -O3: the kernels have it, and Bazel's build gives -O2 as well.
+  # Operators compile for minutes and gain nothing from -O3: the kernels have it, and Bazel's build gives -O2
+  # as well.
   target_compile_options(${target} PRIVATE ${TENON_LEVEL_OPTIONS_${TENON_ONLY_LEVEL}} $<$<CONFIG:Release>:-O2>)
   # Within another project they are built when something links them.
   if(NOT PROJECT_IS_TOP_LEVEL AND NOT TENON_INSTALL)

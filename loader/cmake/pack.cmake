@@ -1,6 +1,6 @@
-# tenon_add_pack(NAME DOMAIN FOLDER): the operators of a domain, whose headers are FOLDER/tenon/op/DOMAIN/*.hpp, as
-# loader/bazel/pack.bzl has them. The library NAME has tenon::register_NAME, and NAME_headers, for a tool that writes
-# headers, their texts. See include/tenon/op/README.md.
+# tenon_add_pack(NAME DOMAIN FOLDER): the operators of a domain, whose headers are
+# FOLDER/tenon/op/DOMAIN/*.hpp, as loader/bazel/pack.bzl has them. The library NAME has tenon::register_NAME,
+# and NAME_headers, for a tool that writes headers, their texts. See include/tenon/op/README.md.
 function(tenon_add_pack name domain folder)
   get_filename_component(folder "${folder}" ABSOLUTE)
   get_filename_component(base "${folder}" NAME)

@@ -6,7 +6,8 @@ function(tenon_include_of header result)
   set(${result} "${path}" PARENT_SCOPE)
 endfunction()
 
-# tenon_write_unit(OUTPUT TEMPLATE HEADER…): @INCLUDES@ are lines that include the headers; variables have other values.
+# tenon_write_unit(OUTPUT TEMPLATE HEADER…): @INCLUDES@ are lines that include the headers; variables have
+# other values.
 function(tenon_write_unit output template)
   set(INCLUDES)
   foreach(header IN LISTS ARGN)
@@ -18,7 +19,8 @@ function(tenon_write_unit output template)
   configure_file("${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../units/${template}" "${output}" @ONLY)
 endfunction()
 
-# The number of a header's unit follows from its name alone, so that a new operator recompiles one unit and not all.
+# The number of a header's unit follows from its name alone, so that a new operator recompiles one unit and
+# not all.
 function(tenon_unit_of header result)
   get_filename_component(name "${header}" NAME_WE)
   string(LENGTH "${name}" length)
@@ -28,8 +30,8 @@ function(tenon_unit_of header result)
   set(${result} ${unit} PARENT_SCOPE)
 endfunction()
 
-# tenon_operator_units(RESULT FOLDER REGISTER HEADER…): sets RESULT to units that register the headers' operators, and to
-# one with tenon::REGISTER, which calls them all.
+# tenon_operator_units(RESULT FOLDER REGISTER HEADER…): sets RESULT to units that register the headers'
+# operators, and to one with tenon::REGISTER, which calls them all.
 function(tenon_operator_units result folder register)
   list(SORT ARGN)
   set(units)
@@ -64,7 +66,8 @@ function(tenon_operator_units result folder register)
   set(${result} "${folder}/all.cc" ${files} PARENT_SCOPE)
 endfunction()
 
-# tenon_kernel_units(RESULT FOLDER TAG HEADER…): sets RESULT to units that instantiate the kernels for the level with that tag.
+# tenon_kernel_units(RESULT FOLDER TAG HEADER…): sets RESULT to units that instantiate the kernels for the
+# level with that tag.
 function(tenon_kernel_units result folder TAG)
   set(files)
   foreach(header IN LISTS ARGN)

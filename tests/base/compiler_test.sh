@@ -1,7 +1,7 @@
 #!/bin/bash
-# The headers refuse a compiler that is too old and flags that change arithmetic by one error, before anything else and
-# without a page of others after it. Debian's default clang is too old; where it is missing, g++ pretends to be. The
-# headers are only preprocessed, because nothing is parsed after an inclusion that fails.
+# The headers refuse a compiler that is too old and flags that change arithmetic by one error, before anything
+# else and without a page of others after it. Debian's default clang is too old; where it is missing, g++
+# pretends to be. The headers are only preprocessed, because nothing is parsed after an inclusion that fails.
 headers=(include/tenon/tenon.hpp include/tenon/base/*.hpp include/tenon/base/platform/*.hpp)
 # refuses MESSAGE COMMAND…: the command stops at the message and at the inclusion.
 refuses() {

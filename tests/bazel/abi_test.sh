@@ -1,8 +1,8 @@
 #!/bin/bash
-# Everything stands in the inline namespace of base/abi.hpp: a header or source that does not include it, if only
-# through others, would open a namespace that is called TENON_ABI, and one that forgets it has names in common with units
-# for other processors. Each includes abi.hpp or one that does, which makes all of them do so; target.hpp, which abi.hpp
-# includes, has macros alone.
+# Everything stands in the inline namespace of base/abi.hpp: a header or source that does not include it, if
+# only through others, would open a namespace that is called TENON_ABI, and one that forgets it has names in
+# common with units for other processors. Each includes abi.hpp or one that does, which makes all of them do
+# so; target.hpp, which abi.hpp includes, has macros alone.
 status=0
 complain() {
   echo "$1:" "${@:2}"

@@ -1,13 +1,15 @@
 #!/bin/bash
-# count_cases.sh TITLE DISPUTED PRESENT OPERATORS < LOG: counts the cases of which the tool's LOG tells, shows those that
-# failed, and ends with "TITLE: N passed, N failed; N want operators without a header, N are disputed".
+# count_cases.sh TITLE DISPUTED PRESENT OPERATORS < LOG: counts the cases of which the tool's LOG tells, shows
+# those that failed, and ends with "TITLE: N passed, N failed; N want operators without a header, N are
+# disputed".
 #
-# DISPUTED is the list of disputed cases: tests/data/disputed_cases.txt states its form. PRESENT lists the cases that the
-# tool was given, one path a line, and OPERATORS the operators that have headers. A case of DISPUTED has to fail as it
-# says there: another failure fails, and so does a case that is present and passes.
+# DISPUTED is the list of disputed cases: tests/data/disputed_cases.txt states its form. PRESENT lists the
+# cases that the tool was given, one path a line, and OPERATORS the operators that have headers. A case of
+# DISPUTED has to fail as it says there: another failure fails, and so does a case that is present and passes.
 awk -v title="$1" -v operators="$4" '
   function wants_operators_without_header(line, parts, n, name) {
-    # The reason of a case that wants operators is ": model: " and a list: "operator ai.onnx.Abs at opset 13; ...".
+    # The reason of a case that wants operators is ": model: " and a list: "operator ai.onnx.Abs at opset 13;
+    # ...".
     if (!match(line, /: model: /)) return 0
     for (n = split(substr(line, RSTART + RLENGTH), parts, "; "); n; --n) {
       name = parts[n]

@@ -14,8 +14,8 @@ node/test_random: by chance {1 to 3} of 3 elements differ
 node/test_refused: model.onnx: node 'z' (Mod-10)
 aa.onnx: the model is refused [~ and {these} are no numbers]
 END
-# expect WHAT, with the tool's output on stdin and the present cases as further arguments; the counts' own output is
-# compared with the file $scratch/expected.
+# expect WHAT, with the tool's output on stdin and the present cases as further arguments; the counts' own
+# output is compared with the file $scratch/expected.
 expect() {
   local what=$1 said
   shift

@@ -1,8 +1,8 @@
 #!/bin/bash
-# Doxygen reads the headers without a warning. What has a comment is checked: unknown commands and tags, references that
-# do not resolve, and @param that name no parameter or not all of them; what has no comment need not have one. Private
-# members, namespaces called detail or NAME_detail, and specialisations in std are left out. Names are read without the
-# inline namespace, as comments write them.
+# Doxygen reads the headers without a warning. What has a comment is checked: unknown commands and tags,
+# references that do not resolve, and @param that name no parameter or not all of them; what has no comment
+# need not have one. Private members, namespaces called detail or NAME_detail, and specialisations in std are
+# left out. Names are read without the inline namespace, as comments write them.
 if ! command -v doxygen > /dev/null; then
   echo "skipped: doxygen is not installed"
   exit 0

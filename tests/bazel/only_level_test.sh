@@ -1,6 +1,7 @@
 #!/bin/bash
-# only_level_test.sh LEVEL TAG FLAG...: a program with the kernels of LEVEL alone (TENON_ONLY_LEVEL), which need no sealing,
-# runs at that level, or says that the processor has it not; any other that TENON_ARCH names is refused in words.
+# only_level_test.sh LEVEL TAG FLAG...: a program with the kernels of LEVEL alone (TENON_ONLY_LEVEL), which
+# need no sealing, runs at that level, or says that the processor has it not; any other that TENON_ARCH names
+# is refused in words.
 fail() {
   echo "$@"
   exit 1

@@ -1,7 +1,7 @@
 #!/bin/bash
-# tally.sh LOG TESTLOGS: counts the tests of which bazel's LOG tells; their own logs lie below TESTLOGS. Prints the
-# levels at which programs ran, why others were skipped, and last "N passed, N failed, N skipped": test cases where a
-# program counts them, else programs.
+# tally.sh LOG TESTLOGS: counts the tests of which bazel's LOG tells; their own logs lie below TESTLOGS.
+# Prints the levels at which programs ran, why others were skipped, and last "N passed, N failed, N skipped":
+# test cases where a program counts them, else programs.
 passed=0 failed=0 skipped=0
 notes=$(mktemp)
 trap 'rm -f "$notes"' EXIT

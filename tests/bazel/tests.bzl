@@ -2,8 +2,9 @@
 
 load("//loader/bazel:levels.bzl", "LEVELS")
 
-# Limits. A test takes at most a sixth of its limit on a machine half as fast as a core of 2.5 GHz (Cascade Lake): "small"
-# (60 s) is for what takes 5 s on such a core, "medium" (300 s) for 25 s, timeout = "long" (900 s) for 75 s.
+# Limits. A test takes at most a sixth of its limit on a machine half as fast as a core of 2.5 GHz (Cascade
+# Lake): "small" (60 s) is for what takes 5 s on such a core, "medium" (300 s) for 25 s, timeout = "long" (900
+# s) for 75 s.
 
 def _at_level(name, level, program, built = []):
     native.sh_test(

@@ -1,6 +1,6 @@
 #!/bin/bash
-# The network of examples/digits finds as many of the scans that were held out as it did where it was trained; what
-# is no model and no image is refused in words.
+# The network of examples/digits finds as many of the scans that were held out as it did where it was trained;
+# what is no model and no image is refused in words.
 fail() {
   echo "$@"
   exit 1

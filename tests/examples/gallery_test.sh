@@ -1,6 +1,6 @@
 #!/bin/bash
-# Each program of examples/gallery finds that its result is right, and prints what the page shows: the same words, and
-# numbers within a hundredth, since levels of instructions round differently.
+# Each program of examples/gallery finds that its result is right, and prints what the page shows: the same
+# words, and numbers within a hundredth, since levels of instructions round differently.
 folder=examples/gallery
 failed=0
 shown=$(mktemp)

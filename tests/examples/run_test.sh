@@ -1,6 +1,7 @@
 #!/bin/bash
-# examples/run with programs in the place of g++, Bazel and Debian's that write down how they are called: every example
-# is shown once, the ones that need headers alone before anything else is installed or built, and Bazel builds one level.
+# examples/run with programs in the place of g++, Bazel and Debian's that write down how they are called:
+# every example is shown once, the ones that need headers alone before anything else is installed or built,
+# and Bazel builds one level.
 fail() {
   echo "$@"
   exit 1

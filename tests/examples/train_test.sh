@@ -1,6 +1,6 @@
 #!/bin/bash
-# The training of examples/train: the loss falls, the images held out are read, and the model that it saves is one that
-# the tool checks, runs, and goes on training.
+# The training of examples/train: the loss falls, the images held out are read, and the model that it saves is
+# one that the tool checks, runs, and goes on training.
 fail() {
   echo "$@"
   exit 1

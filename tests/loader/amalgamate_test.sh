@@ -1,6 +1,6 @@
 #!/bin/bash
-# Three operators as one header: two units that include nothing else compile without a warning, and compute what
-# Tenon's headers compute, by each compiler that is here.
+# Three operators as one header: two units that include nothing else compile without a warning, and compute
+# what Tenon's headers compute, by each compiler that is here.
 fail() {
   echo "$@"
   exit 1

@@ -129,8 +129,8 @@ FAIL : JSON: no value at ''
 [ "$said" = "$expected" ] || fail "$said"
 if said=$($tool check "$suite/a.bin" 2>&1); then fail "check takes an AttributeProto for a model: $said"; fi
 
-# Recorded conversions. Results that each run draws anew are not compared, whatever the operator's name and wherever
-# it stands; all others are.
+# Recorded conversions. Results that each run draws anew are not compared, whatever the operator's name and
+# wherever it stands; all others are.
 mkdir "$folder/converted"
 # recorded NAME OPSET GRAPH [FUNCTION]: a model of x.
 recorded() {

@@ -1,6 +1,6 @@
 #!/bin/bash
-# The commands of a tool that is linked with a pack, on a model of the pack's operators; the header that `compile` makes
-# of it, built by the compiler alone, gives the bits of `run`.
+# The commands of a tool that is linked with a pack, on a model of the pack's operators; the header that
+# `compile` makes of it, built by the compiler alone, gives the bits of `run`.
 fail() {
   echo "$@"
   exit 1

@@ -1,7 +1,7 @@
 #!/bin/bash
-# Tenon as other projects take it in: installed headers after their prefix has moved, by CMake and pkg-config, and the
-# tree within another project. The text is README.md's, with the headers alone in the place of the loader, which is
-# configured but not compiled here; its generated units are Bazel's. Nothing is fetched.
+# Tenon as other projects take it in: installed headers after their prefix has moved, by CMake and pkg-config,
+# and the tree within another project. The text is README.md's, with the headers alone in the place of the
+# loader, which is configured but not compiled here; its generated units are Bazel's. Nothing is fetched.
 #   packages_test.sh [UNITS]    the folder where Bazel's units lie
 for program in cmake pkg-config; do
   if ! command -v $program > /dev/null; then
@@ -101,7 +101,8 @@ said=$(project component -DCMAKE_PREFIX_PATH="$prefix" <<< 'find_package(Tenon R
   fail "headers alone have a loader"
 [[ $said == *"headers alone, without Tenon::loader"* ]] || fail "component: $said"
 
-# Without the loader's libraries there are the headers, and a word about the rest; who asked for the loader has an error.
+# Without the loader's libraries there are the headers, and a word about the rest; who asked for the loader
+# has an error.
 export PKG_CONFIG_LIBDIR="$work/none"
 unset PKG_CONFIG_PATH
 text='add_subdirectory("${TREE}" tenon)

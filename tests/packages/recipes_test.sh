@@ -1,6 +1,6 @@
 #!/bin/bash
-# Files for package managers that are not at hand are what their languages call well-formed: Python, Bazel's part of it,
-# JSON and CMake.
+# Files for package managers that are not at hand are what their languages call well-formed: Python, Bazel's
+# part of it, JSON and CMake.
 for program in python3 cmake; do
   if ! command -v $program > /dev/null; then
     echo "skipped: $program is not installed"

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Libraries of one process that each have Tenon in them, with their symbols hidden: linked with the program and loaded
-# by it, and one of them with equal functions and constants folded.
+# Libraries of one process that each have Tenon in them, with their symbols hidden: linked with the program
+# and loaded by it, and one of them with equal functions and constants folded.
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 compile() {

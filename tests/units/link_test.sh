@@ -1,7 +1,7 @@
 #!/bin/bash
-# Units that exchange objects of Tenon's link where they agree on its version, on exceptions, on the place of kernels and
-# on the instructions. Where they do not, the linker names the functions that each lacks, and in them what it was
-# compiled for.
+# Units that exchange objects of Tenon's link where they agree on its version, on exceptions, on the place of
+# kernels and on the instructions. Where they do not, the linker names the functions that each lacks, and in
+# them what it was compiled for.
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 fail() {

@@ -1,6 +1,6 @@
 #!/bin/bash
-# order_test.sh PROGRAM…: of a unit for any processor and one for AVX-512, linked in both orders. The first runs on a
-# processor without AVX.
+# order_test.sh PROGRAM…: of a unit for any processor and one for AVX-512, linked in both orders. The first
+# runs on a processor without AVX.
 if ! command -v qemu-x86_64 > /dev/null; then
   echo "skipped: qemu-x86_64 is not installed"
   exit 0
