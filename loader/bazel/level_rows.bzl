@@ -1,8 +1,9 @@
 """The instruction-set levels that include/tenon/simd knows, for levels.bzl and for loader/cmake/levels.cmake.
 
-A row has blanks between its words: level, tag, processor family (a config_setting of this folder's; any: every one), and
-all flags by which the compiler may use the level. A family's rows ascend. They are text, for neither build can read data
-in the other's language: Bazel reads files only as Starlark when it loads build files, and CMake splits lines.
+A row has blanks between its words: level, tag, processor family (a config_setting of this folder's; any:
+every one), and all flags by which the compiler may use the level. A family's rows ascend. They are text, for
+neither build can read data in the other's language: Bazel reads files only as Starlark when it loads build
+files, and CMake splits lines.
 """
 
 LEVEL_ROWS = """

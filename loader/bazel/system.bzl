@@ -66,7 +66,8 @@ cc_library(
 
 system_linker = repository_rule(
     implementation = _system_linker,
-    doc = """Flags, as a library `@name`, by which equal functions are linked once, where the machine's linker can.
+    doc = """Flags, as a library `@name`, by which equal functions are linked once, where the machine's linker
+    can.
 
     Functions whose addresses are compared stay apart.""",
     configure = True,

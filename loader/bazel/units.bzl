@@ -1,4 +1,5 @@
-"""Translation units and headers that are written from folder listings, so that a new header needs no edit elsewhere.
+"""Translation units and headers that are written from folder listings, so that a new header needs no edit
+elsewhere.
 
 Their texts are loader/units/*.in. loader/cmake/units.cmake fills in the same.
 """
@@ -49,7 +50,7 @@ kernel_units = rule(
 )
 
 def _unit_of(header):
-    """The number of a header's unit follows from its name alone, so that a new operator recompiles one and not all.
+    """The number of a header's unit follows from its name alone: a new operator recompiles one unit.
 
     The factor spreads ONNX's operators evenly: at most ten a unit.
     """
@@ -86,7 +87,7 @@ def _operator_units(ctx):
 
 operator_units = rule(
     implementation = _operator_units,
-    doc = "Units that register the operators which the headers list (TENON_OPERATORS), and the function that calls them all.",
+    doc = "Units that register the operators of TENON_OPERATORS, and the function that calls them all.",
     attrs = dict(
         _TEMPLATES,
         headers = attr.label_list(allow_files = True),
@@ -107,7 +108,7 @@ def _umbrella(ctx):
 
 umbrella = rule(
     implementation = _umbrella,
-    doc = "A header that includes operators' headers: ONNX's, or a pack's, with a domain and a function that registers it.",
+    doc = "A header that includes operators' headers: ONNX's, or a pack's, with its domain and its function.",
     attrs = dict(
         _TEMPLATES,
         domain = attr.string(),

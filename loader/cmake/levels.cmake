@@ -7,7 +7,7 @@ set(rows_file "${CMAKE_CURRENT_LIST_DIR}/../bazel/level_rows.bzl")
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${rows_file}")
 include(CheckCXXSourceCompiles)
 
-file(STRINGS "${rows_file}" rows REGEX "^[a-z0-9_]+ ")
+file(STRINGS "${rows_file}" rows REGEX "^[a-z0-9_]+ +[A-Z][a-z0-9]* +[a-z0-9_]+")
 set(TENON_LEVELS)
 foreach(row IN LISTS rows)
   separate_arguments(row UNIX_COMMAND "${row}")

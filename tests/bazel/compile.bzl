@@ -3,7 +3,7 @@
 load("@bazel_tools//tools/cpp:toolchain_utils.bzl", "find_cpp_toolchain")
 
 def _compiler(ctx):
-    """The compiler with its arguments, and the files that it reads: the headers of ctx.attr.deps among them."""
+    """The compiler with its arguments, and the files that it reads, including headers of ctx.attr.deps."""
     toolchain = find_cpp_toolchain(ctx)
     files = [toolchain.all_files]
     command = [toolchain.compiler_executable, "-std=c++20", "-Wall", "-Wextra"]
@@ -58,7 +58,7 @@ rm -f "$outcome.txt"
 
 compile_fail_test = rule(
     implementation = _compile_fail_test,
-    doc = """Passes when `src` does not compile and each of its `// expect: TEXT` comments stands in an error's line.""",
+    doc = """Passes if `src` does not compile and each TEXT of its `// expect: TEXT` is in an error.""",
     attrs = dict(_COMPILER, src = attr.label(allow_single_file = [".cc"], mandatory = True)),
     test = True,
     toolchains = ["@bazel_tools//tools/cpp:toolchain_type"],

@@ -32,8 +32,8 @@ def tenon_tests(folder, deps, copts = [], timeout = "moderate", more_deps = {}):
 def tenon_joined_tests(folder, deps, copts = [], more_deps = {}, together = 12, alone = []):
     """Programs of up to `together` *_test.cc that lie in the same folder, in or below `folder`.
 
-    Parsing the headers takes most of such a source's time. Each has a program of its own as well, which is built when
-    it is named: //tests:op/math/acos_test. Sources `alone` have only that.
+    Parsing the headers takes most of such a source's time. Each has a program of its own as well, which is
+    built when it is named: //tests:op/math/acos_test. Sources `alone` have only that.
     """
     sources_of = {}
     for source in native.glob([folder + "/**/*_test.cc"]):
@@ -71,7 +71,7 @@ def tenon_joined_tests(folder, deps, copts = [], more_deps = {}, together = 12, 
             )
 
 def tenon_level_run_tests(folder, deps, copts = []):
-    """Every *_test.cc in `folder` built once, against kernels that choose their level at run time, and run at each."""
+    """Every *_test.cc in `folder` built once, with kernels of all levels, and run at each level."""
     for source in native.glob([folder + "/*_test.cc"], allow_empty = True):
         name = source[:-len(".cc")]
         native.cc_binary(
@@ -85,7 +85,7 @@ def tenon_level_run_tests(folder, deps, copts = []):
             _at_level(name, level, name, LEVELS[level].built)
 
 def tenon_level_built_tests(folder, deps):
-    """Every *_test.cc below `folder` built with the flags of each level, as a header-only user does, and run."""
+    """Every *_test.cc below `folder` built with each level's flags, as a header-only user does, and run."""
     for source in native.glob([folder + "/**/*_test.cc"], allow_empty = True):
         name = source[:-len(".cc")]
         for level in LEVELS:
