@@ -11,3 +11,9 @@ baseline Baseline any
 avx2     Avx2     x86_64  -mavx2 -mfma -mf16c
 avx512   Avx512   x86_64  -mavx2 -mfma -mf16c -mavx512f -mavx512bw -mavx512dq -mavx512vl
 """
+
+# Levels of other families whose kernels run on a family's processors, to lay out models for machines that are not at hand
+# (TENON_LAYOUTS in include/tenon/simd). Their speed does not matter.
+LAYOUT_ROWS = """
+foreign  Foreign  x86_64  -Os
+"""

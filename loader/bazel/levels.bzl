@@ -1,6 +1,6 @@
 """Libraries built for the instruction-set levels of level_rows.bzl."""
 
-load("//loader/bazel:level_rows.bzl", "LEVEL_ROWS")
+load("//loader/bazel:level_rows.bzl", "LAYOUT_ROWS", "LEVEL_ROWS")
 load("//loader/bazel:units.bzl", "kernel_units")
 
 def _row(line):
@@ -13,6 +13,8 @@ def _row(line):
     )
 
 _ROWS = [_row(line) for line in LEVEL_ROWS.split("\n") if line]
+
+_LAYOUT_ROWS = [_row(line) for line in LAYOUT_ROWS.split("\n") if line]
 
 def _of_family(family, items, otherwise = []):
     """The items where the processor family is aimed at, or everywhere if there is none."""
@@ -37,10 +39,19 @@ def _level(row):
 
 LEVELS = {row.name: _level(row) for row in _ROWS}
 
+LAYOUTS = {row.name: _level(row) for row in _LAYOUT_ROWS}
+
 def at_levels(items):
     """The items, given by level, whose levels the target's processor family has."""
     found = []
     for row in _ROWS:
+        found = found + _of_family(row.family, [items[row.name]])
+    return found
+
+def at_layouts(items):
+    """The same for layouts."""
+    found = []
+    for row in _LAYOUT_ROWS:
         found = found + _of_family(row.family, [items[row.name]])
     return found
 
@@ -81,6 +92,19 @@ def built_levels(items):
         found = found + select(dict(alone, **every))
     return found
 
+def built_layouts(items):
+    """The same for layouts, which a build of one level leaves out."""
+    found = []
+    for row in _LAYOUT_ROWS:
+        found = found + select(dict({
+            "//loader/bazel:only_" + other.name: []
+            for other in _ROWS
+        }, **{
+            "//loader/bazel:" + row.family: [items[row.name]],
+            "//conditions:default": [],
+        }))
+    return found
+
 # What every unit that calls kernels is compiled with.
 KERNEL_DEFINES = ["TENON_COMPILED"] + select(dict({
     "//loader/bazel:only_" + row.name: ["TENON_ONLY_LEVEL=" + row.name]
@@ -88,8 +112,8 @@ KERNEL_DEFINES = ["TENON_COMPILED"] + select(dict({
 }, **{"//conditions:default": []}))
 
 def level_library(name, level, headers, deps):
-    """The kernels of `headers` (kernels/**/*_impl.hpp) built for one level, and sealed; see seal.sh."""
-    level = LEVELS[level]
+    """The kernels of `headers` (kernels/**/*_impl.hpp) built for one level or layout, and sealed; see seal.sh."""
+    level = LEVELS[level] if level in LEVELS else LAYOUTS[level]
     kernel_units(
         name = name + "_units",
         headers = headers,
@@ -98,10 +122,11 @@ def level_library(name, level, headers, deps):
     native.cc_library(
         name = name + "_open",
         srcs = [name + "_units"],
-        copts = level.flags + select({
+        # A layout's flags have the last word.
+        copts = select({
             "//loader/bazel:optimised": ["-O3"],
             "//conditions:default": [],
-        }),
+        }) + level.flags,
         linkstatic = True,
         local_defines = KERNEL_DEFINES,
         target_compatible_with = level.family,

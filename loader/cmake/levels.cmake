@@ -1,15 +1,22 @@
 # The levels of loader/bazel/level_rows.bzl whose kernels are built:
 #   TENON_LEVELS       those that the processor family aimed at has, or the one that TENON_LEVEL names
-#   TENON_LEVEL_TAG_<level>, TENON_LEVEL_OPTIONS_<level>
+#   TENON_LAYOUTS      of its rows of layouts all, or none where a single level is built
+#   TENON_LEVEL_TAG_<level>, TENON_LEVEL_OPTIONS_<level>, for layouts too
 #   TENON_ONLY_LEVEL   the level, where there is a single one; all code is then compiled for it
 set(TENON_LEVEL all CACHE STRING "The level of kernels to build, and to compile everything for: all, or one level's name")
 set(rows_file "${CMAKE_CURRENT_LIST_DIR}/../bazel/level_rows.bzl")
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${rows_file}")
 include(CheckCXXSourceCompiles)
 
-file(STRINGS "${rows_file}" rows REGEX "^[a-z0-9_]+ +[A-Z][a-z0-9]* +[a-z0-9_]+")
+file(STRINGS "${rows_file}" rows REGEX "^[a-z0-9_]+ +[A-Z][a-z0-9]* +[a-z0-9_]+|^LAYOUT_ROWS")
 set(TENON_LEVELS)
+set(TENON_LAYOUTS)
+set(kind TENON_LEVELS)
 foreach(row IN LISTS rows)
+  if(row MATCHES "^LAYOUT_ROWS")
+    set(kind TENON_LAYOUTS)
+    continue()
+  endif()
   separate_arguments(row UNIX_COMMAND "${row}")
   list(POP_FRONT row level tag family)
   if(NOT family STREQUAL "any")
@@ -18,7 +25,7 @@ foreach(row IN LISTS rows)
       continue()
     endif()
   endif()
-  list(APPEND TENON_LEVELS ${level})
+  list(APPEND ${kind} ${level})
   set(TENON_LEVEL_TAG_${level} ${tag})
   set(TENON_LEVEL_OPTIONS_${level} ${row})
 endforeach()
@@ -35,4 +42,5 @@ set(TENON_ONLY_LEVEL)
 list(LENGTH TENON_LEVELS count)
 if(count EQUAL 1)
   set(TENON_ONLY_LEVEL ${TENON_LEVELS})
+  set(TENON_LAYOUTS)
 endif()

@@ -1,5 +1,8 @@
 // The header of compiled models: the library's text, the models' parts, and the conditions on their build.
+#include <algorithm>
+
 #include "loader/compile/compile.hpp"
+#include "loader/compile/target.hpp"
 #include "loader/format/sha1.hpp"
 #include "tenon/base/version.hpp"
 #include "tenon/simd/batch.hpp"
@@ -17,8 +20,28 @@ std::string layout_check() {
                    " && tenon::simd::Native::register_bytes == ", Arch::register_bytes,
                    ",\n              \"its constants are packed for ", Arch::registers, " registers of ",
                    Arch::register_bytes,
-                   " bytes: compile the model on a machine of this processor family\");\n");
+                   " bytes: compile the model for this processor family (tenon compile --target)\");\n");
   });
+}
+
+// That of all parts. By default it is this machine.
+Target common_target(std::span<const HeaderText> files, std::span<const ModelPart> parts) {
+  for (const ModelPart& p : parts)
+    if (p.target != parts[0].target)
+      throw Error(ErrorCode::invalid_argument, "compile",
+                  str_cat("'", parts[0].name, "' and '", p.name, "' are compiled for different targets"));
+  if (parts.empty() || parts[0].target.empty()) {
+    const simd::Level level = simd::level();
+    return {{}, simd::levels[static_cast<std::size_t>(level)].name, level, "g++", {}, {}};
+  }
+  const Target target = target_of(parts[0].target);
+  if (target.family == "wasm32" && std::ranges::none_of(files, [](const HeaderText& file) {
+        return file.path == "xsimd/arch/xsimd_wasm.hpp";
+      }))
+    throw Error(ErrorCode::not_supported, "compile",
+                "target 'wasm32': xsimd as this program contains it does not know the registers of "
+                "WebAssembly; later versions do");
+  return target;
 }
 
 }  // namespace
@@ -31,12 +54,13 @@ std::string assemble(std::span<const HeaderText> files, std::span<const ModelPar
     headers.insert(p.headers.begin(), p.headers.end());
     types.insert(p.types.begin(), p.types.end());
   }
-  const auto level = static_cast<std::size_t>(simd::level());
-  const std::string_view name = simd::levels[level].name;
+  const Target target = common_target(files, parts);
+  const simd::ScopedLevel kernels(parts.empty() || parts[0].target.empty() ? simd::scoped_level()
+                                                                           : &target.kernels);
   // Other units of the program may contain another model of the same name.
   loader::Sha1 digest;
   const auto add = [&](std::string_view text) { digest.add(std::as_bytes(std::span(text))); };
-  add(str_cat(library_version, " ", name));
+  add(str_cat(library_version, " ", target.family, " ", target.level));
   for (const ModelPart& p : parts) add(p.text);
   const std::string unit = str_cat("unit_", digest.hex().substr(0, 12));
   const std::string enclosing = str_cat(space, "::", unit);
@@ -45,13 +69,19 @@ std::string assemble(std::span<const HeaderText> files, std::span<const ModelPar
       files, wanted, {.enclosing = enclosing, .freestanding = true, .types = {types.begin(), types.end()}});
 
   std::string flags, condition;
-  const auto require = [&](std::string_view feature) {
+  const auto require = [&](std::string_view feature, std::string macro = {}) {
     flags += str_cat(" -m", feature);
-    std::string macro = str_cat("__", feature, "__");
-    for (char& c : macro) c = c == '-' ? '_' : c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+    if (macro.empty()) {
+      macro = str_cat("__", feature, "__");
+      for (char& c : macro) c = c == '-' ? '_' : c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+    }
     condition += str_cat(condition.empty() ? "" : " || ", "!defined(", macro, ")");
   };
-  for (const simd::LevelInfo& l : std::span(simd::levels).first(level + 1)) {
+  if (!target.feature.empty()) require(target.feature, std::string(target.macro));
+  // A level of another family is not among this one's, and adds nothing to its compiler's defaults.
+  const std::span family(simd::levels);
+  const auto level = static_cast<std::size_t>(target.kernels);
+  for (const simd::LevelInfo& l : family.first(level < family.size() ? level + 1 : 0)) {
     std::string_view features = l.features;
     while (!features.empty()) {
       features.remove_prefix(1);  // a blank
@@ -71,8 +101,9 @@ std::string assemble(std::span<const HeaderText> files, std::span<const ModelPar
   if (vnni) require(widest ? "avx512vnni" : "avxvnni");
   if (amx) require("amx-tile"), require("amx-int8"), require("amx-bf16");
 
-  std::string text = str_cat("// Compiled by tenon ", library_version, " for the level ", name,
-                             ":\n//   g++ -std=c++20 -O2", flags, "\n#pragma once\n\n");
+  std::string text = str_cat("// Compiled by tenon ", library_version, " for the level ", target.level,
+                             target.family.empty() ? "" : str_cat(" of ", target.family), ":\n//   ",
+                             target.compiler, " -std=c++20 -O2", flags, "\n#pragma once\n\n");
   if (!condition.empty())
     text += str_cat("#if ", condition, "\n#error \"this header needs", flags, "\"\n#endif\n\n");
   const std::string uses = str_cat(space, "_TENON_USES_");
@@ -81,8 +112,8 @@ std::string assemble(std::span<const HeaderText> files, std::span<const ModelPar
   text += str_cat(library, "#undef ", uses, "VNNI\n#undef ", uses, "AMX\n");
   text += "\n#include <bit>\n#include <cstddef>\n#include <cstdint>\n#include <cstring>\n";
   text += str_cat("\nnamespace ", enclosing,
-                  " {\n\nstatic_assert(tenon::simd::detail::native == ", "tenon::simd::Level::", name,
-                  ", \"compiled for the level ", name, "\");\n", layout_check(), "\n",
+                  " {\n\nstatic_assert(tenon::simd::detail::native == ", "tenon::simd::Level::", target.level,
+                  ", \"compiled for the level ", target.level, "\");\n", layout_check(), "\n",
                   "using tenon::Shape;\nusing tenon::TensorView;\n\n");
   for (const ModelPart& p : parts) {
     const bool within = p.name != space;

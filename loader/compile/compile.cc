@@ -2,12 +2,17 @@
 
 #include "loader/compile/emission.hpp"
 #include "loader/compile/feeds.hpp"
+#include "loader/compile/target.hpp"
 #include "loader/graph/import.hpp"
 #include "loader/opsets.hpp"
+#include "tenon/base/parallel.hpp"
 
 namespace tenon::TENON_ABI {
 
-ModelPart compile_part(const Model& model, const CompileOptions& options) {
+namespace {
+
+// By the kernels in force.
+ModelPart compile_here(const Model& model, const CompileOptions& options) {
   const Session session(model.graph({.registry = options.registry}), loader::with_standard_passes({}));
   emission::Emission program(loader::registry_of(options.registry), session, options);
   std::vector<ShapeSet> sets = options.shapes;
@@ -21,6 +26,18 @@ ModelPart compile_part(const Model& model, const CompileOptions& options) {
     throw Error(ErrorCode::not_supported, "compile", text);
   }
   return program.take(emission::namespace_name(options.name));
+}
+
+}  // namespace
+
+ModelPart compile_part(const Model& model, const CompileOptions& options) {
+  if (options.target.empty()) return compile_here(model, options);
+  const Target target = target_of(options.target);
+  const simd::ScopedLevel kernels(&target.kernels);
+  const ScopedPool serial(nullptr);  // whose threads would have other kernels
+  ModelPart part = compile_here(model, options);
+  part.target = options.target;
+  return part;
 }
 
 CompiledModel compile(std::span<const HeaderText> files, const Model& model, const CompileOptions& options) {

@@ -22,6 +22,9 @@ struct CompileOptions {
   std::string name = "model";
   /// An overload of `run` for each. Not needed for a model whose extents are all known.
   std::vector<ShapeSet> shapes{};
+  /// The machine that the header is for: "aarch64", "wasm32", "x86-64" or "x86-64:avx2", see target_of. By
+  /// default it is this one, with the level in force and what its processor has in addition.
+  std::string target{};
   /// Constants of at least this many bytes go to CompiledModel::weights, and `run` takes a pointer to them.
   std::optional<int64_t> weights_threshold{};
 };
@@ -31,7 +34,7 @@ struct CompiledModel {
   std::string weights;  ///< a file's bytes; each constant begins at a multiple of 64
 };
 
-/// A self-contained header with the model, at the instruction-set level in force. `files` are Tenon's headers
+/// A self-contained header with the model, for CompileOptions::target. `files` are Tenon's headers
 /// (loader/tool/embedded_headers.hpp). The same model, options and level give the same bytes.
 ///
 ///     compile(embedded_headers(), load_model("digits.onnx"), {.name = "digits", .shapes = {{{"batch",
@@ -47,6 +50,10 @@ struct CompiledModel {
 /// soonest; later results of a large model are a tenth faster if weights and Memory lie on large pages
 /// (madvise), as in a session.
 ///
+/// Compiling for another family packs constants and plans memory as kernels of that family's registers do,
+/// which run here for this purpose. Constants that nodes compute are folded by them too, so that their last
+/// bits may differ from those of a session on the target.
+///
 /// Error{invalid_argument} for shapes that name nothing and for extents that are left open, each named.
 /// Error{not_supported} with a line for each node that a header cannot express: it runs bodies, its results'
 /// extents are known only at run time, it works on strings, sequences or maps, or another library does its
@@ -61,11 +68,13 @@ struct ModelPart {
   std::set<std::string> headers;   ///< that the text needs
   std::set<DType> types;           ///< of the elements of its values
   std::vector<std::string> views;  ///< the types of the last overload's inputs, then of its outputs
+  std::string target{};            ///< CompileOptions::target
 };
 /// The part of a model. Throws the same errors as compile.
 [[nodiscard]] ModelPart compile_part(const Model& model, const CompileOptions& options);
 /// A header with each part in a namespace of its own name within `space`, or in `space` itself if the names
-/// are equal.
+/// are equal. Error{invalid_argument} for parts of different targets; {not_supported} for wasm32 if `files`
+/// have an xsimd that does not know its registers.
 [[nodiscard]] std::string assemble(std::span<const HeaderText> files, std::span<const ModelPart> parts,
                                    const std::string& space);
 

@@ -5,6 +5,7 @@
 
 #include "loader/compile/scratch_peak.hpp"
 #include "tenon/op/nn/attention.hpp"
+#include "tenon/simd/arch.hpp"
 
 namespace tenon::TENON_ABI::emission {
 
@@ -165,7 +166,11 @@ void Emission::feed_lengths(Feeds& feeds) const {
 int64_t Emission::peak(const Feeds& zeros, const Feeds& ones) {
   const auto of = [&](const Feeds& feeds) {
     Binding bound = session_.bind(feeds);
-    return (static_cast<int64_t>(scratch_peak([&] { bound.run(); })) + 63) / 64 * 64;
+    const auto run = [&, level = simd::scoped_level()] {
+      const simd::ScopedLevel same(level);
+      bound.run();
+    };
+    return (static_cast<int64_t>(scratch_peak(run)) + 63) / 64 * 64;
   };
   try {
     return of(zeros);

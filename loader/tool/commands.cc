@@ -89,12 +89,12 @@ constexpr std::string_view usage = R"(usage: tenon COMMAND …
   amalgamate OPERATOR… -o HEADER.hpp
       these operators and all they need, xsimd included, as one header that a program includes in place of
       Tenon's
-  compile MODEL -o HEADER.hpp [--shape NAME=N,INPUT=1x3x224x224…]… [--level LEVEL|native] [--weights FILE]
-      [--namespace NAME]
+  compile MODEL -o HEADER.hpp [--shape NAME=N,INPUT=1x3x224x224…]… [--level LEVEL|native | --target TARGET]
+      [--weights FILE] [--namespace NAME]
       a header that needs no other: NAME::run(inputs…, outputs…, memory) calls the model's operators in
       memory that is planned, without heap and exceptions; each --shape gives an overload; for one
-      instruction-set level, by default the machine's best; constants of 4 KiB and more go to FILE, whose
-      bytes run takes
+      instruction-set level, by default the machine's best, or for another machine: aarch64, wasm32, x86-64,
+      which is its baseline, or x86-64:LEVEL; constants of 4 KiB and more go to FILE, whose bytes run takes
 
   --shape states extents that a model leaves open: of a symbol (batch=1) or of an input (image=1x3x224x224).
   OUTPUT is in ONNX's textual syntax if its name ends with .onnxtxt; --external puts initializers of at least

@@ -35,6 +35,7 @@ int compile_model(Arguments arguments) {
     if (word == "-o") output = arguments.value(word);
     else if (word == "--shape") options.shapes.push_back(parse_shapes(arguments.value(word)));
     else if (word == "--level") level = arguments.value(word);
+    else if (word == "--target") options.target = arguments.value(word);
     else if (word == "--weights") weights = arguments.value(word);
     else if (word == "--namespace") options.name = arguments.value(word);
     else if (word.starts_with("--")) throw UsageError{str_cat("compile has no option ", word)};
@@ -42,6 +43,8 @@ int compile_model(Arguments arguments) {
     else throw UsageError{str_cat("one model at a time, and '", word, "' is another")};
   }
   if (model.empty() || output.empty()) throw UsageError{"compile needs a model and -o HEADER"};
+  if (!options.target.empty() && level != "native")
+    throw UsageError{"--target states the level too, as in x86-64:avx2: --level is for this machine"};
   set_level(level);
   if (options.name == CompileOptions().name) options.name = std::filesystem::path(model).stem().string();
   if (!weights.empty()) options.weights_threshold = 4096;

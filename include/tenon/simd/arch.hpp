@@ -19,12 +19,18 @@
 // the level adds: a feature's name, for the compiler's -m and in the processor, and the macro by which the
 // compiler reports that it may use the feature. TENON_PROCESSOR_HAS(feature) asks the processor; a family
 // with a single level does without. loader/bazel/level_rows.bzl has the same rows.
+//
+// TENON_LAYOUTS has the same rows for levels of other families: their kernels run here, on this family's
+// registers, so that models can be laid out for processors that are not at hand. No request names them.
 #define TENON_NO_FEATURE(feature, macro)
+#if !defined(TENON_LAYOUTS)
+#define TENON_LAYOUTS(LEVEL, FEATURE)
+#endif
 
 namespace tenon::TENON_ABI::simd {
 
 #define TENON_LEVEL(Tag, name, registers, bytes, features) name,
-enum class Level { TENON_LEVELS(TENON_LEVEL, TENON_NO_FEATURE) };
+enum class Level { TENON_LEVELS(TENON_LEVEL, TENON_NO_FEATURE) TENON_LAYOUTS(TENON_LEVEL, TENON_NO_FEATURE) };
 #undef TENON_LEVEL
 
 namespace detail {
@@ -32,17 +38,25 @@ template <Level>
 struct TagOf;
 }
 
-#define TENON_LEVEL(Tag, name, count, bytes, features)              \
+// `least`: the least level of its family.
+#define TENON_TAG(Tag, name, count, bytes, is_least)                \
   struct Tag {                                                      \
     static constexpr Level level = Level::name;                     \
     static constexpr int registers = count, register_bytes = bytes; \
+    static constexpr bool least = is_least;                         \
   };                                                                \
   template <>                                                       \
   struct detail::TagOf<Level::name> {                               \
     using type = Tag;                                               \
   };
+#define TENON_LEVEL(Tag, name, count, bytes, features) \
+  TENON_TAG(Tag, name, count, bytes, Level::name == Level{})
 TENON_LEVELS(TENON_LEVEL, TENON_NO_FEATURE)
 #undef TENON_LEVEL
+#define TENON_LEVEL(Tag, name, count, bytes, features) TENON_TAG(Tag, name, count, bytes, true)
+TENON_LAYOUTS(TENON_LEVEL, TENON_NO_FEATURE)
+#undef TENON_LEVEL
+#undef TENON_TAG
 
 /// A row of the table.
 struct LevelInfo {
@@ -142,9 +156,36 @@ inline void check_request() {
           "' is not an available level; available: ", names(present_levels()));
 }
 
-/// The level in force: the one requested or, because kernels do not throw, the greatest if the request is
-/// invalid. Read once. Error{not_supported} if none is present.
+#if defined(TENON_COMPILED)
+namespace detail {
+TENON_PROCESS_WIDE inline constinit thread_local const Level* scoped_level = nullptr;
+}
+
+/// The level that a ScopedLevel of this thread states, or nullptr.
+inline const Level* scoped_level() { return detail::scoped_level; }
+
+/// Puts a level into force for what this thread calls during the lifetime of this object, without the
+/// instructions that only some of the level's processors have. The processor must be able to run it, and what
+/// is laid out for it must not be used outside. nullptr: the level that is in force for all threads. Other
+/// threads of an executor do not see it.
+class ScopedLevel {
+ public:
+  explicit ScopedLevel(const Level* level) : previous_(detail::scoped_level) { detail::scoped_level = level; }
+  ~ScopedLevel() { detail::scoped_level = previous_; }
+  ScopedLevel(const ScopedLevel&) = delete;
+  ScopedLevel& operator=(const ScopedLevel&) = delete;
+
+ private:
+  const Level* previous_;
+};
+#else
+inline constexpr const Level* scoped_level() { return nullptr; }
+#endif
+
+/// The level in force: that of a ScopedLevel, or the one requested or, because kernels do not throw, the
+/// greatest if the request is invalid. The request is read once. Error{not_supported} if none is present.
 inline Level level() {
+  if (scoped_level() != nullptr) return *scoped_level();
   static const Level chosen = [] {
     if (present_levels().empty()) detail::throw_no_level();
     const LevelInfo* const request = requested_level();
@@ -167,6 +208,7 @@ decltype(auto) dispatch(F&& f) {
 #define TENON_LEVEL(Tag, name, registers, bytes, features) \
   case Level::name: return f(Tag{});
     TENON_LEVELS(TENON_LEVEL, TENON_NO_FEATURE)
+    TENON_LAYOUTS(TENON_LEVEL, TENON_NO_FEATURE)
 #undef TENON_LEVEL
   }
   __builtin_unreachable();

@@ -35,7 +35,7 @@ constexpr int64_t up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 template <class Arch>
 constexpr int most_cells(int vectors) {
   if (Arch::registers == 32) return vectors == 3 ? 8 : 14;
-  if (std::is_same_v<Arch, simd::Baseline>) return vectors == 3 ? 2 : 4;
+  if (Arch::least) return vectors == 3 ? 2 : 4;
   return vectors == 3 ? 4 : vectors == 2 ? 6 : 12;
 }
 

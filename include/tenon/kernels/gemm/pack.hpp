@@ -50,7 +50,7 @@ TENON_NOINLINE void pack_rows(const T* from, int64_t row, int64_t count, int64_t
 template <class Arch, int width, class T>
 void pack_panel(const T* from, int64_t step, int64_t k_step, int64_t count, int64_t depth, T* to) {
   constexpr int side = simd::tile_side<T>, L = lanes<T, Arch>;
-  if constexpr (width % L == 0 && !std::is_same_v<Arch, simd::Baseline>) {
+  if constexpr (width % L == 0 && !Arch::least) {
     if (count < width && step == 1) {
       for (int64_t p = 0; p < depth; ++p)
 #pragma GCC unroll 4

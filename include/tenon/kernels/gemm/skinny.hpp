@@ -198,7 +198,7 @@ struct Skinny {
   int64_t c_row;
 
   /// Vectors that are multiplied by the matrix together. Baseline has no registers for more.
-  static constexpr int64_t together = std::is_same_v<Arch, simd::Baseline> ? 2 : 4;
+  static constexpr int64_t together = Arch::least ? 2 : 4;
 
   /// The products with rows [begin, end) of the matrix.
   void run(int64_t begin, int64_t end) const {

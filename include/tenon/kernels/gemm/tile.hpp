@@ -67,7 +67,7 @@ template <class Ops, class Arch>
 struct Tile {
   using Cell = typename Ops::Cell;
   static constexpr bool wide = Arch::registers == 32 && !Ops::rare;
-  static constexpr bool small = std::is_same_v<Arch, simd::Baseline> || Ops::rare || !Ops::fused;
+  static constexpr bool small = Arch::least || Ops::rare || !Ops::fused;
   static constexpr int rows = wide ? 8 : small ? 4 : 6;
   static constexpr int vectors = wide ? 3 : 2;
   static constexpr int cols = vectors * lanes<Cell, Arch>;
@@ -256,8 +256,8 @@ TileFunction<Ops> tile_for(int64_t rows, int vectors) {
 /// whole one. A baseline vector of four cells is never empty enough to justify compiling the code.
 template <class Ops, class Arch>
 inline constexpr bool narrow_fits =
-    !std::is_same_v<Arch, simd::Baseline> && (Tile<Ops, Arch>::rows == lanes<typename Ops::Cell, Arch> ||
-                                              2 * Tile<Ops, Arch>::rows == lanes<typename Ops::Cell, Arch>);
+    !Arch::least && (Tile<Ops, Arch>::rows == lanes<typename Ops::Cell, Arch> ||
+                     2 * Tile<Ops, Arch>::rows == lanes<typename Ops::Cell, Arch>);
 
 /// Row panels that compute_narrow takes at once.
 inline constexpr int narrow_panels = 8;

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "tenon/simd/arch.hpp"
 #include "tenon/simd/x86/levels.hpp"
 
 #if defined(TENON_X86_64)
@@ -59,7 +60,7 @@ inline bool amx() {
 
 template <detail::HasAvx2 Arch>
 inline bool has_dot_bytes() {
-  return vnni<Arch::register_bytes>();
+  return scoped_level() == nullptr && vnni<Arch::register_bytes>();
 }
 
 // VBMI, which some processors of the level avx512 lack.
@@ -71,7 +72,7 @@ inline bool has_byte_tables() {
 // Every processor with AMX has AVX-512.
 template <detail::AtAvx512 Arch>
 inline bool has_tiles() {
-  return amx();
+  return scoped_level() == nullptr && amx();
 }
 
 // AMD's family 19h.

@@ -15,6 +15,9 @@
         FEATURE("avx512f", __AVX512F__) FEATURE("avx512bw", __AVX512BW__) FEATURE("avx512dq", __AVX512DQ__) \
             FEATURE("avx512vl", __AVX512VL__))
 
+// The baseline of every other family.
+#define TENON_LAYOUTS(LEVEL, FEATURE) LEVEL(Foreign, foreign, 32, 16, )
+
 #define TENON_PROCESSOR_HAS(feature) detail::processor_has(feature)
 
 namespace tenon::TENON_ABI::simd::detail {
