@@ -16,6 +16,10 @@ list(FILTER TENON_OPERATOR_HEADERS EXCLUDE REGEX "/op/(families|framework|[^/]*[
 # missing from.
 include("${CMAKE_CURRENT_LIST_DIR}/units.cmake")
 tenon_write_unit("${PROJECT_BINARY_DIR}/include/tenon/tenon.hpp" tenon.hpp.in ${TENON_OPERATOR_HEADERS})
+file(GLOB headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/include/tenon/op/com.microsoft/*.hpp")
+set(DOMAIN com.microsoft)
+set(FUNCTION register_com_microsoft)
+tenon_write_unit("${PROJECT_BINARY_DIR}/include/tenon/op/com.microsoft.hpp" pack.hpp.in ${headers})
 
 include(GNUInstallDirs)
 add_library(tenon INTERFACE)

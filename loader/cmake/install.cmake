@@ -4,9 +4,11 @@ include(CMakePackageConfigHelpers)
 set(folder "${CMAKE_INSTALL_LIBDIR}/cmake/Tenon")
 
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/tenon" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT headers
-  FILES_MATCHING PATTERN "*.hpp" PATTERN "tenon.hpp" EXCLUDE)
+  FILES_MATCHING PATTERN "*.hpp" PATTERN "tenon.hpp" EXCLUDE PATTERN "com.microsoft.hpp" EXCLUDE)
 install(FILES "${PROJECT_BINARY_DIR}/include/tenon/tenon.hpp" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/tenon"
   COMPONENT headers)
+install(FILES "${PROJECT_BINARY_DIR}/include/tenon/op/com.microsoft.hpp"
+  DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/tenon/op" COMPONENT headers)
 install(TARGETS tenon EXPORT TenonTargets)
 install(EXPORT TenonTargets NAMESPACE Tenon:: DESTINATION "${folder}" COMPONENT headers)
 
@@ -37,7 +39,7 @@ configure_file("${CMAKE_CURRENT_LIST_DIR}/tenon.pc.in" "${PROJECT_BINARY_DIR}/te
 install(FILES "${PROJECT_BINARY_DIR}/tenon.pc" DESTINATION "${pc_folder}" COMPONENT headers)
 
 if(TARGET tenon_loader)
-  install(TARGETS tenon_loader EXPORT TenonLoaderTargets COMPONENT loader)
+  install(TARGETS tenon_loader com_microsoft EXPORT TenonLoaderTargets COMPONENT loader)
   install(EXPORT TenonLoaderTargets NAMESPACE Tenon:: DESTINATION "${folder}" COMPONENT loader)
   install(TARGETS tenon_tool COMPONENT tool)
 

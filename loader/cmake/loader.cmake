@@ -152,9 +152,15 @@ target_link_libraries(tenon_commands PUBLIC tenon_loader PRIVATE PkgConfig::TENO
 add_executable(tenon_tool "${PROJECT_SOURCE_DIR}/loader/tool/main.cc")
 target_link_libraries(tenon_tool PRIVATE tenon_commands)
 set_target_properties(tenon_tool PROPERTIES OUTPUT_NAME tenon)
-include("${CMAKE_CURRENT_LIST_DIR}/pack.cmake")
 
-foreach(target tenon_loader tenon_commands tenon_tool)
+# ONNX Runtime's operators. The tool knows them; other programs link Tenon::com_microsoft.
+include("${CMAKE_CURRENT_LIST_DIR}/pack.cmake")
+tenon_add_pack(com_microsoft com.microsoft "${PROJECT_SOURCE_DIR}/include")
+add_library(Tenon::com_microsoft ALIAS com_microsoft)
+set_target_properties(com_microsoft PROPERTIES OUTPUT_NAME tenon-com-microsoft)
+target_link_libraries(tenon_tool PRIVATE com_microsoft com_microsoft_headers)
+
+foreach(target tenon_loader tenon_commands tenon_tool com_microsoft com_microsoft_headers)
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF)
   # Operators compile for minutes and gain nothing from -O3: the kernels have it, and Bazel's build gives -O2
   # as well.

@@ -18,8 +18,9 @@ function(tenon_add_pack name domain folder)
 
   tenon_operator_units(units "${written}/${name}_units" "register_${name}" ${headers})
   add_library(${name} STATIC ${units})
-  target_include_directories(${name} PUBLIC "${written}/include" "${folder}")
+  target_include_directories(${name} PUBLIC "$<BUILD_INTERFACE:${written}/include>" "$<BUILD_INTERFACE:${folder}>")
   target_link_libraries(${name} PUBLIC tenon_loader)
+  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
 
   set(embedded "${written}/${name}_headers.cc")
   add_custom_command(OUTPUT "${embedded}"

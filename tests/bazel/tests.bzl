@@ -67,7 +67,7 @@ def tenon_joined_tests(folder, deps, copts = [], more_deps = {}, together = 12, 
                 timeout = "long",
                 srcs = [name + ".cc"],
                 copts = copts,
-                deps = deps + [":support"] + [dep for source in joined for dep in more_deps.get(source, [])],
+                deps = deps + [":support"] + {dep: None for source in joined for dep in more_deps.get(source, [])}.keys(),
             )
 
 def tenon_level_run_tests(folder, deps, copts = []):

@@ -40,7 +40,9 @@ quietly cmake --install build
 mv "$work/first prefix" "$prefix"
 diff <(cd "$tree/include" && find . -name '*.hpp' | sort) <(cd "$prefix/include" && find . -type f | sort) ||
   fail "other headers are installed"
-cmp "$tree/include/tenon/tenon.hpp" "$prefix/include/tenon/tenon.hpp" || fail "CMake writes another umbrella"
+for umbrella in tenon/tenon.hpp tenon/op/com.microsoft.hpp; do
+  cmp "$tree/include/$umbrella" "$prefix/include/$umbrella" || fail "CMake writes another $umbrella"
+done
 grep -r "$work" "$prefix" && fail "the prefix cannot be moved"
 
 # way N: the lines of README.md's N-th block for CMake, about the headers alone and app.cc's two units.
@@ -120,6 +122,8 @@ quietly cmake -S "$tree" -B loader -DTENON_LOADER=ON
 for folder in "$units"/operator_units "$units"/kernels_*_units; do
   diff -r "$folder" "loader/units/${folder##*/}" || fail "${folder##*/}: CMake's are not Bazel's"
 done
+diff -r "$(dirname "$units")/com_microsoft_units" loader/com_microsoft/com_microsoft_units ||
+  fail "com_microsoft: CMake's units are not Bazel's"
 [ "$(ls loader/units)" = "$(cd "$units" && ls -d operator_units kernels_*_units | sort)" ] || fail "other levels"
 
 # The loader of one level: everything is compiled for it, users are told, and nothing is sealed.
