@@ -141,7 +141,7 @@ void check_case(const Case& c, std::initializer_list<const OperatorClass*> opera
   std::string_view rest = line.substr(line.find(')') + 2);
   size_t next = 0;
   for (const char r : rest.substr(0, rest.find(' ')))
-    expected.push_back(r == '+' && next < c.results.size() ? c.results[next++] : Value());
+    expected.push_back(r != '-' && next < c.results.size() ? c.results[next++] : Value());
   REQUIRE(next == c.results.size());
   double tolerance = 1e-5;
   if (const size_t tilde = rest.find("~ "); tilde != rest.npos)

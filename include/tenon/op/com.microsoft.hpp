@@ -1,10 +1,21 @@
 // The operators of com.microsoft. Written from loader/units/pack.hpp.in.
 #pragma once
 
+#include "tenon/op/com.microsoft/attention.hpp"
 #include "tenon/op/com.microsoft/bias_gelu.hpp"
+#include "tenon/op/com.microsoft/embed_layer_normalization.hpp"
 #include "tenon/op/com.microsoft/fast_gelu.hpp"
+#include "tenon/op/com.microsoft/fused_conv.hpp"
+#include "tenon/op/com.microsoft/fused_gemm.hpp"
+#include "tenon/op/com.microsoft/fused_mat_mul.hpp"
 #include "tenon/op/com.microsoft/gelu.hpp"
+#include "tenon/op/com.microsoft/layer_normalization.hpp"
+#include "tenon/op/com.microsoft/multi_head_attention.hpp"
 #include "tenon/op/com.microsoft/quick_gelu.hpp"
+#include "tenon/op/com.microsoft/rotary_embedding.hpp"
+#include "tenon/op/com.microsoft/simplified_layer_normalization.hpp"
+#include "tenon/op/com.microsoft/skip_layer_normalization.hpp"
+#include "tenon/op/com.microsoft/skip_simplified_layer_normalization.hpp"
 #include "tenon/op/framework/registry.hpp"
 
 namespace tenon::TENON_ABI {

@@ -117,13 +117,17 @@ function model(use) {
     const dims = o.extents.map(e => integer(1, e));
     graph.push(data(5, Buffer.concat([...dims, integer(2, types[o.type]), data(8, 'i' + k), data(9, raw(o.type, o.values))])));
   });
-  use.results.forEach((wanted, k) => wanted && graph.push(data(12, data(1, 'o' + k))));
+  const floats = data(2, data(1, integer(1, types.float)));
+  use.results.forEach((wanted, k) => {
+    if (wanted) graph.push(data(12, Buffer.concat([data(1, 'o' + k), ...(wanted === 'f' ? [floats] : [])])));
+  });
   const opset = (domain, version) => data(8, Buffer.concat([data(1, domain), integer(2, version)]));
   return Buffer.concat([integer(1, 8), data(7, Buffer.concat(graph)), opset('', use.opset), opset('com.microsoft', 1)]);
 }
-// NAME <attribute=value, ...> (operand; ...) results, where results are + for each and - for one left out.
+// NAME <attribute=value, ...> (operand; ...) results, where results are + for each, f for a float whose type nothing
+// implies, and - for one left out.
 function parse(line) {
-  const m = /^(?:ai\.onnx@(\d+):)?(\w+) (?:<(.*?)> )?\((.*)\) ([+-]+)( ~.*)?$/.exec(line);
+  const m = /^(?:ai\.onnx@(\d+):)?(\w+) (?:<(.*?)> )?\((.*)\) ([+f-]+)( ~.*)?$/.exec(line);
   if (!m) throw new Error('not a case: ' + line);
   return {
     name: m[2],
@@ -131,7 +135,7 @@ function parse(line) {
     opset: m[1] ? Number(m[1]) : 17,
     attributes: (m[3] || '').split(', ').filter(a => a).map(a => [a.slice(0, a.indexOf('=')), a.slice(a.indexOf('=') + 1)]),
     operands: m[4].split('; ').map(o => o === '-' ? null : operand(o)),
-    results: [...m[5]].map(r => r === '+'),
+    results: [...m[5]].map(r => r === '-' ? null : r),
   };
 }
 

@@ -1,0 +1,12 @@
+#include "tenon/op/com.microsoft/embed_layer_normalization.hpp"
+
+#include "tests/op/recorded.hpp"
+
+namespace tenon {
+using namespace test;
+
+TEST_CASE("com.microsoft.EmbedLayerNormalization: results of ONNX Runtime") {
+  check_recorded("com.microsoft/embed_layer_normalization.txt",
+                 {&operator_class<op::com_microsoft::EmbedLayerNormalization>});
+}
+}  // namespace tenon
