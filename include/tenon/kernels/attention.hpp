@@ -56,6 +56,7 @@ struct AttentionArgs {
   int64_t offset = 0;
   const int64_t *offsets = nullptr, *ends = nullptr;
   DType softmax_type = DType::undefined;  ///< undefined: the type of all other computations
+  const float* sinks = nullptr;           ///< for each query head: a score of a key without value
   HeadRows<void> scores;                  ///< (batch, heads, queries, keys); may be absent
   AttentionScores scores_kind = AttentionScores::scaled;
 };
@@ -166,7 +167,8 @@ class AttentionPiece {
     show(AttentionScores::capped);
     mask();
     show(AttentionScores::masked);
-    if (n_ > 0) softmax_rows(a_.softmax_type, score_, rows_, n_);
+    if (n_ > 0 && a_.sinks != nullptr) softmax_with_sinks();
+    else if (n_ > 0) softmax_rows(a_.softmax_type, score_, rows_, n_);
     for (int64_t r = 0; r < rows_; ++r)
       if (!attends_[r]) std::fill_n(score_ + r * n_, n_, W{0});
     if (shown() && a_.scores_kind == AttentionScores::weights) show_weights();
@@ -245,6 +247,16 @@ class AttentionPiece {
     unary<UnaryOp::linear>(score_, score_, rows_ * n_, {1 / a_.softcap, 0});
     unary<UnaryOp::tanh>(score_, score_, rows_ * n_);
     unary<UnaryOp::linear>(score_, score_, rows_ * n_, {a_.softcap, 0});
+  }
+
+  void softmax_with_sinks() {
+    W* line = scratch_.take<W>(n_ + 1);
+    for (int64_t r = 0; r < rows_; ++r) {
+      std::copy_n(score_ + r * n_, n_, line);
+      line[n_] = static_cast<W>(a_.sinks[head_ + (first_ + r) / a_.queries]);
+      softmax_rows(a_.softmax_type, line, 1, n_ + 1);
+      std::copy_n(line, n_, score_ + r * n_);
+    }
   }
 
   /// Adds the mask, writes -infinity outside of windows, and finds the rows that attend to any key.

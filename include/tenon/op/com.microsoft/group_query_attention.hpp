@@ -1,0 +1,485 @@
+// GroupQueryAttention: attention over a cache of keys and values, with rotary embedding inside.
+// github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md#com.microsoft.GroupQueryAttention
+#pragma once
+
+#include <cmath>
+#include <cstring>
+
+#include "tenon/kernels/kv_cache.hpp"
+#include "tenon/kernels/rotary.hpp"
+#include "tenon/op/families/attention.hpp"
+
+namespace tenon::TENON_ABI::op::com_microsoft {
+
+/// Attention of the S newest tokens of each entry b of the batch, which has T = seqlens_k[b] + 1 tokens in
+/// all, to these tokens. total_sequence_length is the greatest T; if it is S, the tokens are a prompt, of
+/// which only the first T count, and there are no earlier ones. query is (B, S, num_heads * D), key and value
+/// are (B, S, kv_num_heads * D); or query holds all three side by side. past_key and past_value (B,
+/// kv_num_heads, rows, D) hold earlier tokens in their first rows, and present_key and present_value then the
+/// new ones too; further rows are 0. A past that is the present's own memory is extended in place.
+///
+/// softmax(softcap(Q K^T * scale) + attention_bias) V: tokens attend to themselves and earlier ones (causal),
+/// of which local_window_size, if it is not -1, counts the nearest, the token itself included.
+/// smooth_softmax adds 1 to the denominator, head_sink exp(sink) of the head. output_qk are the scores before
+/// (qk_output 1) or after the softmax (2), 0 where a token does not attend.
+///
+/// First, q_norm_weight and k_norm_weight normalise each head's vector by its root of the mean square, and
+/// do_rotary rotates pairs by the caches' angles at the token's position, which position_ids may state; for a
+/// prompt its first element holds, and the next positions follow.
+///
+/// Caches of integers: int8 (8 bits) or bytes of two integers (4 bits), times k_scale and v_scale, one number
+/// (PER_TENSOR) or one for each head and channel (PER_CHANNEL). New tokens are rounded before anything
+/// attends to them.
+///
+/// sliding_window_cache: the past has C >= local_window_size rows, for the latest tokens only. Of T tokens,
+/// T - G ceil((T - C) / G) remain in it if T exceeds C, G = C - local_window_size + 1.
+/// op::com_microsoft::GroupQueryAttention{.kv_num_heads = 1, .num_heads = 2}(q, k, v, none, none, seqlens_k,
+/// total) of (1,3,16), (1,3,8), (1,3,8), (1) and () gives (1,3,16).
+struct GroupQueryAttention {
+  int64_t causal = 1;
+  int64_t do_rotary = 0;
+  Str k_quant_type = "NONE";
+  int64_t kv_cache_bit_width = 0;
+  Opt<int64_t> kv_num_heads{};
+  int64_t local_window_size = -1;
+  Opt<int64_t> num_heads{};
+  float qk_norm_epsilon = 1e-6f;
+  int64_t qk_output = 0;
+  int64_t rotary_interleaved = 0;
+  float scale = 0;  ///< 0: 1 / sqrt(D)
+  int64_t sliding_window_cache = 0;
+  int64_t smooth_softmax = 0;
+  float softcap = 0;
+  Str v_quant_type = "NONE";
+
+  static constexpr TypeSet floats = types::float32 | types::float16 | types::bfloat16;
+  static constexpr Spec spec{.name = "GroupQueryAttention",
+                             .domain = "com.microsoft",
+                             .since = {1},
+                             .inputs = {{"query", "T"},
+                                        {"key", "T", optional},
+                                        {"value", "T", optional},
+                                        {"past_key", "T_CACHE", optional},
+                                        {"past_value", "T_CACHE", optional},
+                                        {"seqlens_k", "M"},
+                                        {"total_sequence_length", "M"},
+                                        {"cos_cache", "T", optional},
+                                        {"sin_cache", "T", optional},
+                                        {"position_ids", "tensor(int64)", optional},
+                                        {"attention_bias", "T", optional},
+                                        {"head_sink", "T", optional},
+                                        {"k_scale", "T_KV_SCALE", optional},
+                                        {"v_scale", "T_KV_SCALE", optional},
+                                        {"q_norm_weight", "T", optional},
+                                        {"k_norm_weight", "T", optional}},
+                             .outputs = {{"output", "T"},
+                                         {"present_key", "T_CACHE", optional},
+                                         {"present_value", "T_CACHE", optional},
+                                         {"output_qk", "T", optional}},
+                             .types = {{"T", floats},
+                                       {"T_CACHE", floats | types::int8 | types::uint8},
+                                       {"T_KV_SCALE", types::float32},
+                                       {"M", types::int32}}};
+  static constexpr Attributes attributes{
+      attr("causal", &GroupQueryAttention::causal).flag(),
+      attr("do_rotary", &GroupQueryAttention::do_rotary).flag(),
+      attr("k_quant_type", &GroupQueryAttention::k_quant_type),
+      attr("kv_cache_bit_width", &GroupQueryAttention::kv_cache_bit_width),
+      attr("kv_num_heads", &GroupQueryAttention::kv_num_heads).required(),
+      attr("local_window_size", &GroupQueryAttention::local_window_size),
+      attr("num_heads", &GroupQueryAttention::num_heads).required(),
+      attr("qk_norm_epsilon", &GroupQueryAttention::qk_norm_epsilon),
+      attr("qk_output", &GroupQueryAttention::qk_output),
+      attr("rotary_interleaved", &GroupQueryAttention::rotary_interleaved).flag(),
+      attr("scale", &GroupQueryAttention::scale),
+      attr("sliding_window_cache", &GroupQueryAttention::sliding_window_cache).flag(),
+      attr("smooth_softmax", &GroupQueryAttention::smooth_softmax).flag(),
+      attr("softcap", &GroupQueryAttention::softcap),
+      attr("v_quant_type", &GroupQueryAttention::v_quant_type)};
+
+  constexpr void infer(Infer& i) const {
+    const int64_t heads = num_heads ? *num_heads : 0, kv = kv_num_heads ? *kv_num_heads : 0;
+    if (!i.expect_at_least("num_heads", heads, 1) || !i.expect_at_least("kv_num_heads", kv, 1) ||
+        !i.expect_choice("k_quant_type", k_quant_type, {"NONE", "PER_TENSOR", "PER_CHANNEL"}) ||
+        !i.expect_choice("qk_output", qk_output, {0, 1, 2}))
+      return;
+    if (k_quant_type != v_quant_type)
+      return i.fail("k_quant_type is ", k_quant_type, ", v_quant_type is ", v_quant_type);
+    if (quantised() && !i.expect_choice("kv_cache_bit_width", kv_cache_bit_width, {4, 8})) return;
+    if (heads % kv != 0) return i.fail(kv, " heads of keys do not serve ", heads, " heads of queries");
+    if (local_window_size != -1 && !i.expect_at_least("local_window_size", local_window_size, 1)) return;
+    if (causal == 0 && local_window_size != -1) return i.fail("local_window_size needs causal");
+    if (!(softcap >= 0)) return i.fail("softcap is negative");
+    if (sliding_window_cache != 0 && local_window_size == -1)
+      return i.fail("sliding_window_cache needs local_window_size");
+    infer_operands(i, heads, kv);
+  }
+
+  /// Error{out_of_range} for an element of seqlens_k or position_ids that the caches do not hold.
+  template <class T>
+  void compute(TensorView<const T> query, TensorView<const T> key, TensorView<const T> value,
+               AnyView past_key, AnyView past_value, TensorView<const int32_t> seqlens_k,
+               TensorView<const int32_t> total, TensorView<const T> cos_cache, TensorView<const T> sin_cache,
+               TensorView<const int64_t> position_ids, TensorView<const T> attention_bias,
+               TensorView<const T> head_sink, TensorView<const float> k_scale,
+               TensorView<const float> v_scale, TensorView<const T> q_norm_weight,
+               TensorView<const T> k_norm_weight, TensorView<T> y, AnyOut present_key, AnyOut present_value,
+               TensorView<T> output_qk) const {
+    constexpr DType t = dtype_of<T>;
+    const int64_t heads = *num_heads, kv = *kv_num_heads, batch = query.extent(0), steps = query.extent(1);
+    const bool packed = !key, prompt = steps == total[0];
+    const int64_t size = query.extent(2) / (packed ? heads + 2 * kv : heads);
+    const int64_t past_rows = past_key ? past_key.extent(2) : 0;
+    for (int64_t b = 0; b < batch; ++b) check_length(seqlens_k[b], steps, total[0], past_rows);
+    Scratch scratch;
+
+    // Queries, keys and values of the new tokens: (batch, steps, heads, size) but for distances.
+    const int64_t row = query.extent(2);
+    Rows<T> q{query.data(), steps * row, row}, k{key.data(), steps * kv * size, kv * size},
+        v{value.data(), steps * kv * size, kv * size};
+    if (packed) {
+      k = v = q;
+      k.data += heads * size, v.data += (heads + kv) * size;
+    }
+    if (q_norm_weight) {
+      q = normalised(scratch, q, batch, steps, heads, size, q_norm_weight.data());
+      k = normalised(scratch, k, batch, steps, kv, size, k_norm_weight.data());
+    }
+    if (do_rotary != 0) {
+      const int64_t* positions =
+          positions_of(scratch, seqlens_k, position_ids, steps, prompt, cos_cache.extent(0));
+      q = rotated(scratch, q, batch, steps, heads, size, cos_cache, sin_cache, positions);
+      k = rotated(scratch, k, batch, steps, kv, size, cos_cache, sin_cache, positions);
+    }
+    if (!output_qk.empty()) std::fill_n(output_qk.data(), output_qk.size(), T(0.0f));
+    const float* sinks = sinks_of(scratch, head_sink);
+
+    for (int64_t b = 0; b < batch; ++b) {
+      const int64_t length = seqlens_k[b] + 1, past = prompt ? 0 : length - steps;
+      const int64_t held = resident(past, past_rows), start = past - held;  // absolute position of row 0
+      Scratch inner;
+      kernels::AttentionArgs a;
+      a.batch = 1, a.heads = heads, a.kv_heads = kv;
+      a.queries = steps, a.size = a.value_size = size;
+      a.q = {t, q.data + b * q.batch, 0, size, q.row};
+      a.y = {t, y.data() + b * steps * heads * size, 0, size, heads * size};
+      a.keys[0] = held, a.keys[1] = steps;
+      const Cache k_cache = cache_of(t, past_key, present_key, k_scale, b, size),
+                  v_cache = cache_of(t, past_value, present_value, v_scale, b, size);
+      const Fresh k_new = fresh(inner, k_cache, k.data + b * k.batch, k.row, steps),
+                  v_new = fresh(inner, v_cache, v.data + b * v.batch, v.row, steps);
+      a.k[0] = earlier(inner, k_cache, held), a.v[0] = earlier(inner, v_cache, held);
+      a.k[1] = k_new.numbers, a.v[1] = v_new.numbers;
+      a.scale = scale == 0 ? 1 / std::sqrt(static_cast<double>(size)) : static_cast<double>(scale);
+      a.softcap = softcap;
+      a.left = local_window_size - (local_window_size > 0);
+      a.right = causal != 0 ? 0 : -1;
+      a.offset = held;
+      const int64_t end = length - start;
+      a.ends = &end;
+      a.sinks = sinks;
+      if (attention_bias) {
+        a.mask = attention_mask(attention_bias);
+        a.mask.data = attention_bias.data() + b * a.mask.batch + start;
+        a.mask.keys -= start;
+      }
+      if (!output_qk.empty() && qk_output != 0) {
+        const int64_t columns = output_qk.extent(3);
+        a.scores = {t, output_qk.data() + b * heads * steps * columns + start, 0, steps * columns, columns};
+        a.scores_kind = qk_output == 1 ? kernels::AttentionScores::masked : kernels::AttentionScores::weights;
+        // A prompt that is shorter than its rows shows scores of rows past its end, which hide() clears.
+      }
+      if (steps > 0) kernels::attention<compute_t<T>>(a);
+      if (a.scores.data != nullptr) hide(output_qk, b, past, start, length);
+      const int64_t kept = sliding_window_cache != 0 ? resident(length, past_rows) : past + steps;
+      const int64_t count = sliding_window_cache != 0 ? length - start : held + steps;
+      store(k_cache, k_new, held, count, kept);
+      store(v_cache, v_new, held, count, kept);
+    }
+  }
+  auto operator()(const auto&... in) const { return call(*this, in...); }
+
+ private:
+  /// Vectors of heads that are neighbours; `row` apart for each token, `batch` for each entry of the batch.
+  template <class T>
+  struct Rows {
+    const T* data;
+    int64_t batch, row;
+  };
+  /// One entry of the batch in the past and in the present. Distances are in bytes.
+  struct Cache {
+    DType type;
+    kernels::CacheCodes codes;  // without a scale: floats of `type`
+    const std::byte* past;
+    std::byte* present;  // nullptr: not requested
+    int64_t vector, past_rows, rows, heads, size;
+  };
+  /// New vectors as numbers and, if the cache holds integers, as those: (rows, heads, vector).
+  struct Fresh {
+    kernels::HeadRows<const void> numbers;
+    const std::byte* stored;
+    int64_t row, head;  // of `stored`, in bytes
+  };
+
+  constexpr bool quantised() const { return k_quant_type != "NONE"; }
+
+  constexpr void infer_operands(Infer& i, int64_t heads, int64_t kv) const {
+    if (i.has(1) != i.has(2)) return i.fail("key and value come together");
+    if (i.has(3) != i.has(4)) return i.fail("past_key and past_value come together");
+    if (i.has(14) != i.has(15)) return i.fail("q_norm_weight and k_norm_weight come together");
+    if (!i.expect_rank(0, 3)) return;
+    const Dims query = i.ranked(0) ? i.dims(0) : Dims::of_rank(3);
+    const int64_t parts = i.has(1) ? heads : heads + 2 * kv;
+    if ((query[2] % parts).differs(0))
+      return i.fail("query: ", query[2], " numbers do not make ", parts, " heads");
+    const Dim batch = query[0], steps = query[1], size = query[2] / parts;
+    for (int k : {1, 2})
+      if (!i.expect_extents(k, {batch, steps, size * kv})) return;
+    const DType stored = !quantised() ? i.dtype(0) : kv_cache_bit_width == 8 ? DType::int8 : DType::uint8;
+    const bool halved = quantised() && kv_cache_bit_width == 4;
+    if (halved && (size % 2).differs(0))
+      return i.fail("heads of size ", size, " do not fill bytes of 4 bits");
+    const Dim vector = halved ? size / 2 : size;
+    Dim past;
+    if (i.has(3)) {
+      if (!i.expect_rank(3, 4) || !i.expect_rank(4, 4)) return;
+      past = i.unify(i.dims(3).ranked() ? i.dims(3)[2] : Dim(), i.dims(4).ranked() ? i.dims(4)[2] : Dim(),
+                     "rows of past_key and past_value");
+      for (int k : {3, 4}) {
+        if (!i.expect_extents(k, {batch, kv, past, vector})) return;
+        if (i.dtype(k) != stored) return i.fail_type(i.name(k), " is ", i.dtype(k), ", expected ", stored);
+      }
+    }
+    if (sliding_window_cache != 0) {
+      if (!i.has(3)) return i.fail("sliding_window_cache needs past_key");
+      if (!i.expect_at_least("rows of past_key", past, local_window_size)) return;
+    }
+    if (i.dims(5).count().differs(batch.known() ? batch : i.dims(5).count()))
+      return i.fail("seqlens_k: ", i.dims(5), ", expected (", batch, ")");
+    if (!i.expect_one(6)) return;
+    const Dim total = i.item(6);
+    if (!i.expect_at_least("total_sequence_length", total, 1)) return;
+    if (total.below(steps))
+      return i.fail("total_sequence_length: ", total, ", but there are ", steps, " tokens");
+    if (total.known() && steps.known() && total.differs(steps) && steps.value() > 1 && batch.differs(1))
+      return i.fail(steps, " tokens that follow others need a batch of 1, not ", batch);
+    if (do_rotary != 0) {
+      if (!i.has(7) || !i.has(8)) return i.fail("do_rotary needs cos_cache and sin_cache");
+      if (!i.expect_rank(7, 2) || !i.expect_rank(8, 2)) return;
+      i.unify(i.dims(7), i.dims(8), "extents of cos_cache and sin_cache");
+      if (i.ranked(7) && size.below(i.dims(7)[1] * 2))
+        return i.fail("cos_cache: ", i.dims(7), " has more angles than heads of size ", size, " have pairs");
+    }
+    if (!i.expect_extents(9, {batch, steps}) || !i.expect_extents(11, {heads})) return;
+    if (i.has(10) && i.ranked(10)) {
+      const Dims& bias = i.dims(10);
+      if (!i.expect_rank(10, 4)) return;
+      if (!i.expect_extents(10, {bias[0].is(1) ? Dim(1) : batch, bias[1].is(1) ? 1 : heads, steps, total}))
+        return;
+    }
+    for (int k : {12, 13}) {
+      if (quantised() != i.has(k))
+        return i.fail(i.name(k), quantised() ? " is missing" : " has no place without k_quant_type");
+      const Dim scales = k_quant_type == "PER_TENSOR" ? Dim(1) : size * kv;
+      if (i.has(k) && i.dims(k).count().differs(scales))
+        return i.fail(i.name(k), ": ", i.dims(k), ", expected ", scales, " elements");
+    }
+    if (!i.expect_extents(14, {size}) || !i.expect_extents(15, {size})) return;
+
+    i.out(0, {batch, steps, size * heads});
+    Dim rows = i.has(3) ? past : total;
+    if (i.has(3) && sliding_window_cache == 0)
+      rows = past.known() && total.known() ? Dim(std::max(past.value(), total.value())) : Dim();
+    i.out(1, stored, {batch, kv, rows, vector});
+    i.out(2, stored, {batch, kv, rows, vector});
+    i.out(3, {batch, heads, steps, total});
+  }
+
+  void check_length(int64_t seqlen, int64_t steps, int64_t total, int64_t past_rows) const {
+    const int64_t length = seqlen + 1;
+    if (length < 1 || length > total)
+      raise(ErrorCode::out_of_range, spec.name, "seqlens_k has ", seqlen, ", outside of [0, ", total - 1,
+            "]");
+    if (steps == total) return;
+    if (length < steps)
+      raise(ErrorCode::out_of_range, spec.name, "seqlens_k has ", seqlen, ", too few for ", steps,
+            " new tokens");
+    if (sliding_window_cache == 0 && length - steps > past_rows)
+      raise(ErrorCode::out_of_range, spec.name, "seqlens_k has ", seqlen, ", but past_key has ", past_rows,
+            " rows");
+  }
+
+  /// The latest tokens that a cache of `rows` rows holds after `tokens` tokens.
+  int64_t resident(int64_t tokens, int64_t rows) const {
+    if (sliding_window_cache == 0 || tokens <= rows) return tokens;
+    const int64_t step = rows - local_window_size + 1;
+    return tokens - (tokens - rows + step - 1) / step * step;
+  }
+
+  /// x / sqrt(mean of x^2 + epsilon) * weight for each vector.
+  template <class T>
+  Rows<T> normalised(Scratch& scratch, Rows<T> x, int64_t batch, int64_t steps, int64_t heads, int64_t size,
+                     const T* weight) const {
+    T* y = scratch.take<T>(batch * steps * heads * size);
+    parallel_for(batch * steps, 1, [&](int64_t first, int64_t last) {
+      for (int64_t at = first; at < last; ++at)
+        for (int64_t h = 0; h < heads; ++h) {
+          const T* from = x.data + at / steps * x.batch + at % steps * x.row + h * size;
+          T* to = y + (at * heads + h) * size;
+          float squares = 0;
+          for (int64_t c = 0; c < size; ++c)
+            squares += static_cast<float>(from[c]) * static_cast<float>(from[c]);
+          const float factor = 1 / std::sqrt(squares / static_cast<float>(size) + qk_norm_epsilon);
+          for (int64_t c = 0; c < size; ++c)
+            to[c] = static_cast<T>(static_cast<float>(from[c]) * factor * static_cast<float>(weight[c]));
+        }
+    });
+    return {y, steps * heads * size, heads * size};
+  }
+
+  /// The position of each token, (batch, steps), all of them rows of the caches.
+  const int64_t* positions_of(Scratch& scratch, TensorView<const int32_t> seqlens_k,
+                              TensorView<const int64_t> position_ids, int64_t steps, bool prompt,
+                              int64_t rows) const {
+    const int64_t batch = seqlens_k.size();
+    auto* positions = scratch.take<int64_t>(batch * steps);
+    for (int64_t at = 0; at < batch * steps; ++at) {
+      const int64_t b = at / steps, step = at % steps;
+      int64_t p = prompt ? step : seqlens_k[b] + 1 - steps + step;
+      if (position_ids) p = prompt && steps > 1 ? position_ids.data()[0] : position_ids.data()[at];
+      const int64_t beyond = position_ids && prompt && steps > 1 ? step : 0;
+      if (p < 0 || p >= rows - beyond)
+        raise(ErrorCode::out_of_range, spec.name, "position ", p, beyond > 0 ? " and the next are" : " is",
+              " outside of ", rows, " rows of cos_cache");
+      positions[at] = p + beyond;
+    }
+    return positions;
+  }
+
+  template <class T>
+  Rows<T> rotated(Scratch& scratch, Rows<T> x, int64_t batch, int64_t steps, int64_t heads, int64_t size,
+                  TensorView<const T> cos_cache, TensorView<const T> sin_cache,
+                  const int64_t* positions) const {
+    T* y = scratch.take<T>(batch * steps * heads * size);
+    for (int64_t at = 0; at < batch * steps; ++at)
+      std::copy_n(x.data + at / steps * x.batch + at % steps * x.row, heads * size, y + at * heads * size);
+    kernels::RotaryArgs<T> r;
+    r.batch = batch, r.steps = steps, r.heads = heads, r.size = size;
+    r.batch_stride = steps * heads * size, r.step_stride = heads * size, r.head_stride = size;
+    r.x = r.y = y;
+    r.pairs = r.angle_row = cos_cache.extent(1);
+    r.interleaved = rotary_interleaved != 0;
+    r.cos = cos_cache.data(), r.sin = sin_cache.data();
+    r.rows = positions;
+    kernels::rotary(r);
+    return {y, r.batch_stride, r.step_stride};
+  }
+
+  /// The heads' sinks, or nullptr if there are none.
+  template <class T>
+  const float* sinks_of(Scratch& scratch, TensorView<const T> head_sink) const {
+    if (!head_sink && smooth_softmax == 0) return nullptr;
+    auto* sinks = scratch.take<float>(*num_heads);
+    for (int64_t h = 0; h < *num_heads; ++h)
+      sinks[h] = head_sink ? static_cast<float>(head_sink.data()[h]) : 0.0f;
+    return sinks;
+  }
+
+  Cache cache_of(DType type, AnyView past, AnyOut present, TensorView<const float> scale, int64_t b,
+                 int64_t size) const {
+    Cache c{.type = type,
+            .codes = {},
+            .past = nullptr,
+            .present = nullptr,
+            .vector = size * bits_of(type) / 8,
+            .past_rows = past ? past.extent(2) : 0,
+            .rows = 0,
+            .heads = *kv_num_heads,
+            .size = size};
+    if (scale) {
+      const bool channels = k_quant_type == "PER_CHANNEL";
+      c.codes = {static_cast<int>(kv_cache_bit_width), size, scale.data(), channels ? size : 0, channels};
+      c.vector = c.codes.bytes();
+    }
+    if (past) c.past = static_cast<const std::byte*>(past.data()) + b * c.heads * c.past_rows * c.vector;
+    if (!present.empty()) {
+      c.rows = present.extent(2);
+      c.present = static_cast<std::byte*>(present.data()) + b * c.heads * c.rows * c.vector;
+    }
+    return c;
+  }
+
+  /// The first `rows` rows of a past as numbers.
+  kernels::HeadRows<const void> earlier(Scratch& scratch, const Cache& c, int64_t rows) const {
+    if (c.codes.scale == nullptr) return {c.type, c.past, 0, c.past_rows * c.size, c.size};
+    auto* numbers = scratch.take<float>(c.heads * rows * c.size);
+    parallel_for(c.heads * rows, 64, [&](int64_t first, int64_t last) {
+      for (int64_t at = first; at < last; ++at) {
+        const int64_t h = at / rows;
+        kernels::load_cached(c.codes, h, c.past + (h * c.past_rows + at % rows) * c.vector,
+                             numbers + at * c.size);
+      }
+    });
+    return {DType::float32, numbers, 0, rows * c.size, c.size};
+  }
+
+  /// New vectors x, tokens `row` apart, as the cache rounds them.
+  template <class T>
+  Fresh fresh(Scratch& scratch, const Cache& c, const T* x, int64_t row, int64_t steps) const {
+    constexpr int64_t bytes = sizeof(T);
+    if (c.codes.scale == nullptr)
+      return {
+          {c.type, x, 0, c.size, row}, reinterpret_cast<const std::byte*>(x), row * bytes, c.size * bytes};
+    auto* stored = scratch.take<std::byte>(steps * c.heads * c.vector);
+    auto* numbers = scratch.take<float>(steps * c.heads * c.size);
+    for (int64_t at = 0; at < steps * c.heads; ++at) {
+      const int64_t h = at % c.heads;
+      float* to = numbers + at * c.size;
+      for (int64_t i = 0; i < c.size; ++i) to[i] = static_cast<float>(x[at / c.heads * row + h * c.size + i]);
+      kernels::store_cached(c.codes, h, to, stored + at * c.vector);
+      kernels::load_cached(c.codes, h, stored + at * c.vector, to);
+    }
+    return {{DType::float32, numbers, 0, c.size, c.heads * c.size}, stored, c.heads * c.vector, c.vector};
+  }
+
+  /// Writes the last `kept` of `count` vectors, `held` of the past and then new ones, to the present. Further
+  /// rows become 0, unless the past is the present's memory.
+  void store(const Cache& c, const Fresh& x, int64_t held, int64_t count, int64_t kept) const {
+    if (c.present == nullptr) return;
+    const bool shared = c.present == c.past;
+    const int64_t from = count - kept, old = std::max<int64_t>(0, held - from);
+    parallel_for(c.heads, 1, [&](int64_t first, int64_t last) {
+      for (int64_t h = first; h < last; ++h) {
+        std::byte* to = c.present + h * c.rows * c.vector;
+        if (old > 0 && !(shared && from == 0))
+          std::memmove(to, c.past + (h * c.past_rows + from) * c.vector,
+                       static_cast<std::size_t>(old * c.vector));
+        for (int64_t row = old; row < kept; ++row)
+          std::memcpy(to + row * c.vector, x.stored + (row + from - held) * x.row + h * x.head,
+                      static_cast<std::size_t>(c.vector));
+        if (!shared)
+          std::memset(static_cast<void*>(to + kept * c.vector), 0,
+                      static_cast<std::size_t>((c.rows - kept) * c.vector));
+      }
+    });
+  }
+
+  /// Clears the shown scores of entry b where a token does not attend.
+  template <class T>
+  void hide(TensorView<T> shown, int64_t b, int64_t past, int64_t start, int64_t length) const {
+    const int64_t steps = shown.extent(2), columns = shown.extent(3);
+    for (int64_t at = 0; at < *num_heads * steps; ++at) {
+      T* line = shown.data() + (b * *num_heads * steps + at) * columns;
+      const int64_t p = past + at % steps;
+      const int64_t end = causal != 0 ? std::min(length, p + 1) : length;
+      const int64_t begin =
+          std::min(end, local_window_size < 0 ? start : std::max(start, p + 1 - local_window_size));
+      std::fill(line, line + begin, T(0.0f));
+      std::fill(line + end, line + columns, T(0.0f));
+    }
+  }
+};
+
+}  // namespace tenon::TENON_ABI::op::com_microsoft
+
+TENON_OPERATORS(tenon::op::com_microsoft::GroupQueryAttention)
