@@ -12,6 +12,16 @@
 #endif
 #include "tenon/simd/x86/xsimd.hpp"
 
+// xsimd takes Emscripten for the only compiler of WebAssembly.
+#if defined(__wasm_simd128__)
+#include <xsimd/config/xsimd_config.hpp>
+#if defined(XSIMD_WITH_WASM) && !XSIMD_WITH_WASM
+#undef XSIMD_WITH_WASM
+#define XSIMD_WITH_WASM 1
+#undef XSIMD_NO_SUPPORTED_ARCHITECTURE
+#endif
+#endif
+
 #include <xsimd/xsimd.hpp>
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic pop
