@@ -7,6 +7,8 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <system_error>
+#include <utility>
 
 #include "tenon/base/platform/stdio.hpp"
 #include "tenon/base/storage.hpp"
@@ -24,14 +26,15 @@ using File = std::unique_ptr<std::FILE, CloseFile>;
 
 /// The bytes of a regular file, aligned to 64. Error{io} if it does not exist or cannot be read.
 inline Storage read_file(const std::filesystem::path& file) {
-  std::error_code failed;
-  const std::filesystem::file_status status = std::filesystem::status(file, failed);
-  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
-    raise(ErrorCode::io, file.string(), "not a regular file");
+  if (tenon::detail::is_other_than_file(file)) raise(ErrorCode::io, file.string(), "not a regular file");
   const File in(tenon::detail::open_file(file, false));
   if (in == nullptr) file_failed(file);
-  const auto size = std::filesystem::file_size(file, failed);
+  std::error_code failed;
+  const uintmax_t bytes_of_file = tenon::detail::file_size(file, in.get(), failed);
   if (failed) raise(ErrorCode::io, file.string(), failed.message());
+  if (!std::in_range<std::size_t>(bytes_of_file))
+    raise(ErrorCode::out_of_memory, file.string(), "larger than the address space");
+  const auto size = static_cast<std::size_t>(bytes_of_file);
   Storage bytes = Storage::allocate(size);
   std::size_t read = 0;
   while (read < size) {
