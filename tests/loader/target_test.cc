@@ -1,0 +1,94 @@
+// Models compiled for other machines: the same text from any thread, and what cannot be done is refused.
+#include "loader/compile/target.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include "loader/compile/compile.hpp"
+#include "tenon/base/thread_pool.hpp"
+#include "tenon/model.hpp"
+#include "tests/loader/refusal.hpp"
+
+using namespace tenon;
+
+namespace {
+
+Model product_model() {
+  std::string weights;
+  for (int k = 0; k < 30 * 40; ++k) weights += str_cat(k == 0 ? "" : ", ", k % 17 - 8);
+  return parse_text(
+      str_cat("<ir_version: 10, opset_import: [\"\" : 21]> product (float[9,30] x) => (float[9,40] y) "
+              "<float[30,40] w = {",
+              weights, "}> { y = MatMul (x, w) }"));
+}
+
+bool has_target(std::string_view name) {
+  return refusal(ErrorCode::not_supported, [&] { target_of(name); }).empty();
+}
+
+}  // namespace
+
+TEST_CASE("a model is laid out for its target whatever is in force") {
+  const Model m = product_model();
+  const ModelPart here = compile_part(m, {});
+  CHECK(here.target.empty());
+  if (!has_target("aarch64")) return;
+  const ModelPart arm = compile_part(m, {.target = "aarch64"});
+  CHECK(arm.target == "aarch64");
+  CHECK(arm.text != here.text);
+  CHECK(compile_part(m, {.target = "wasm32"}).text == arm.text);  // their registers are the same
+  CHECK(compile_part(m, {}).text == here.text);
+  ThreadPool pool(3);
+  const ScopedPool use(pool);
+  CHECK(compile_part(m, {.target = "aarch64"}).text == arm.text);
+}
+
+TEST_CASE("targets of x86-64 are its levels") {
+  if (!has_target("x86-64")) return;
+  const Model m = product_model();
+  CHECK(target_of("x86-64").level == "baseline");
+  for (const simd::LevelInfo& l : simd::present_levels()) {
+    CAPTURE(l.name);
+    const std::string name = str_cat("x86-64:", l.name);
+    CHECK(target_of(name).level == l.name);
+    const ModelPart part = compile_part(m, {.target = name});
+    if (l.level == simd::level()) CHECK(part.text == compile_part(m, {}).text);
+  }
+}
+
+TEST_CASE("a level is in force for one thread as long as it is scoped") {
+  const simd::Level before = simd::level();
+  {
+    const simd::Level least = simd::present_levels().front().level;
+    const simd::ScopedLevel scoped(&least);
+    CHECK(simd::level() == least);
+    {
+      const simd::ScopedLevel none(nullptr);
+      CHECK(simd::level() == before);
+    }
+    CHECK(simd::level() == least);
+  }
+  CHECK(simd::level() == before);
+}
+
+TEST_CASE("what is no target is refused") {
+  const auto refused = [](std::string_view name) {
+    return refusal(ErrorCode::invalid_argument, [&] { target_of(name); });
+  };
+  CHECK(holds(refused("riscv"), "'riscv' is no target; targets: aarch64, wasm32, x86-64, x86-64:LEVEL"));
+  CHECK(holds(refused(""), "'' is no target"));
+  CHECK(holds(refused("aarch64:sve"), "target 'aarch64:sve': aarch64 has one level, baseline"));
+  CHECK(holds(refusal([] { compile_part(product_model(), {.target = "arm"}); }), "'arm' is no target"));
+
+  std::vector<ModelPart> parts(2);
+  parts[0].name = "a", parts[1].name = "b";
+  parts[1].target = "wasm32";
+  CHECK(holds(refusal(ErrorCode::invalid_argument, [&] { assemble({}, parts, "both"); }),
+              "'a' and 'b' are compiled for different targets"));
+  if (!has_target("wasm32")) return;
+  parts[0].target = "wasm32";
+  CHECK(holds(refusal(ErrorCode::not_supported, [&] { assemble({}, parts, "both"); }),
+              "does not know the registers of WebAssembly"));
+}
