@@ -15,6 +15,10 @@ for file in $recipes/*/*.json; do
   python3 -m json.tool $file /dev/null || { echo "$file"; exit 1; }
 done
 
+if command -v ruby > /dev/null; then
+  ruby -c $recipes/homebrew/tenon.rb > /dev/null || exit 1
+fi
+
 # vcpkg's functions do nothing here.
 script=$(mktemp)
 trap 'rm -f "$script"' EXIT
