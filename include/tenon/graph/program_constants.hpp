@@ -55,13 +55,16 @@ inline bool Program::fold(const Node& n, std::span<const Pass> passes) {
   // Errors are not raised here, but in the run if it executes the node: the branch of an If may never be
   // taken. A few bytes of a file may request a huge constant, whose memory is refused before the operator
   // computes it.
-  const std::exception_ptr failure = detail::caught([&] {
+  const auto compute = [&] {
     detail::Meter::Owner few;
     if (characters > 0) few = detail::Meter::make(*folded_, int64_t{1} << 20);
     op::Context context(few ? *few : *folded_);
     out = op::evaluate(n.op, context, in, n.outputs.size());
-  });
-  if (failure) return false;
+    return true;
+  };
+  const auto left_to_run = [](const std::exception&) { return false; };
+  const auto with_memory = [&] { return detail::attempt<std::bad_alloc>(compute, left_to_run); };
+  if (!detail::attempt<Error>(with_memory, left_to_run)) return false;
   for (std::size_t k = 0; k < out.size(); ++k)
     if (!out[k] && used(n.outputs[k])) return false;
   for (std::size_t k = 0; k < out.size(); ++k) set_constant(n.outputs[k], std::move(out[k]));

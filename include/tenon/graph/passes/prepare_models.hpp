@@ -1,6 +1,8 @@
 // prepare_models: operators lay out their attributes (trees, tables of keys) once instead of in each run.
 #pragma once
 
+#include <optional>
+
 #include "tenon/base/platform/exceptions.hpp"
 #include "tenon/graph/program.hpp"
 
@@ -12,15 +14,16 @@ inline void apply_prepare_models(Program& program) {
     if (n.outputs.empty() || !program.info(n.outputs[0]).present() ||
         program.info(n.inputs[0]).type.element == DType::undefined)
       return program.skipped(number, "X is not known, or it does not fit");
-    const auto prepare = [&] {
-      AnyOperator prepared = n.op.prepared(program.info(n.inputs[0]).type.element);
-      program.applied(number, "prepared");
-      program.replace(number, std::move(prepared), {n.inputs[0]});
-    };
-    const auto skip = [&](const Error& e) {
-      program.skipped(number, e.message());
-    };  // the run will report it
-    tenon::detail::attempt<Error>(prepare, skip);
+    using Prepared = std::optional<AnyOperator>;
+    Prepared prepared = tenon::detail::attempt<Error>(
+        [&] { return Prepared(n.op.prepared(program.info(n.inputs[0]).type.element)); },
+        [&](const Error& e) {
+          program.skipped(number, e.message());  // the run will report it
+          return Prepared();
+        });
+    if (!prepared) return;
+    program.applied(number, "prepared");
+    program.replace(number, std::move(*prepared), {n.inputs[0]});
   });
 }
 
