@@ -27,6 +27,11 @@
 #pragma GCC diagnostic pop
 #endif
 
+#if defined(XSIMD_NO_SUPPORTED_ARCHITECTURE)
+#error Kernels need registers that xsimd supports: it supports none for this processor with these flags.
+#include <nothing, which ends the compilation here>
+#endif
+
 namespace tenon::TENON_ABI::simd::detail {
 
 /// The sum of all lanes. T: float, double.
