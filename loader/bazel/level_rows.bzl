@@ -12,8 +12,8 @@ avx2     Avx2     x86_64  -mavx2 -mfma -mf16c
 avx512   Avx512   x86_64  -mavx2 -mfma -mf16c -mavx512f -mavx512bw -mavx512dq -mavx512vl
 """
 
-# Levels of other families whose kernels run on a family's processors, to lay out models for machines that are not at hand
-# (TENON_LAYOUTS in include/tenon/simd). Their speed does not matter.
+# Levels of other families, TENON_LAYOUTS in include/tenon/simd. Their kernels run on processors of the family
+# of the row, to lay out models for machines that are not at hand, so that only their size matters.
 LAYOUT_ROWS = """
 foreign  Foreign  x86_64  -Os
 """

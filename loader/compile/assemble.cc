@@ -39,8 +39,8 @@ Target common_target(std::span<const HeaderText> files, std::span<const ModelPar
         return file.path == "xsimd/arch/xsimd_wasm.hpp";
       }))
     throw Error(ErrorCode::not_supported, "compile",
-                "target 'wasm32': xsimd as this program contains it does not know the registers of "
-                "WebAssembly; later versions do");
+                "target 'wasm32': the xsimd in this program does not know the registers of WebAssembly; "
+                "versions from 11.2 on do");
   return target;
 }
 

@@ -45,14 +45,14 @@ struct CompiledModel {
 /// and the size of an array, a vector or a span is checked. Among overloads for several shapes,
 /// digits::TensorView<const float, digits::Shape<1, 8, 8>>(pointer) chooses one. Packed elements are passed
 /// as digits::tenon::PackedPtr. `run` neither allocates nor throws; an operator that finds its data invalid
-/// (an index out of range) ends the program. Results equal those of a session from `load`, to the bit if the
-/// compiler optimises as the header's second line says. Mapping the file of weights gives the first result
-/// soonest; later results of a large model are a tenth faster if weights and Memory lie on large pages
-/// (madvise), as in a session.
+/// (an index out of range) ends the program. Results equal those of a session from `load` on the same machine
+/// at the same level, to the bit if the compiler optimises as the header's second line says. Mapping the file
+/// of weights gives the first result soonest; later results of a large model are a tenth faster if weights
+/// and Memory lie on large pages (madvise), as in a session.
 ///
-/// Compiling for another family packs constants and plans memory as kernels of that family's registers do,
-/// which run here for this purpose. Constants that nodes compute are folded by them too, so that their last
-/// bits may differ from those of a session on the target.
+/// For another processor family, kernels for its registers run here, to pack constants and to measure memory.
+/// They also fold the constants that nodes compute, whose last bits may then differ from those of a session
+/// on the target.
 ///
 /// Error{invalid_argument} for shapes that name nothing and for extents that are left open, each named.
 /// Error{not_supported} with a line for each node that a header cannot express: it runs bodies, its results'

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Models compiled for another machine: its compiler builds the headers, an emulator runs them, and the results are those
-# of this machine, but for the rounding of sums.
+# Models compiled for another machine: its compiler builds the headers, an emulator runs them, and the results
+# equal this machine's but for the rounding of sums.
 #   target_test.sh aarch64 | wasm32    by a cross compiler, and qemu or node
 #   target_test.sh                     what this machine runs, and what is refused
 fail() {
@@ -45,8 +45,8 @@ esac
 numbers() { awk -v n="$1" -v seed="$2" 'BEGIN { srand(seed); for (k = 0; k < n; ++k) printf "%s%.5f", k ? "," : "", rand() - 0.5 }'; }
 integers() { awk -v n="$1" -v low="$2" -v high="$3" 'BEGIN { for (k = 0; k < n; ++k) printf "%s%d", k ? "," : "", low + k * 37 % (high - low + 1) }'; }
 
-# Every kind of constant that is laid out for kernels: of products, of convolutions in blocks, by Winograd's tiles, of
-# groups and transposed, of recurrent layers, and of integers.
+# Every kind of constant that is laid out for kernels: of products, of convolutions (in blocks of channels, for
+# Winograd's tiles, of groups, transposed), of recurrent layers, and of integers.
 cat > "$folder/product.onnxtxt" <<END
 <ir_version: 10, opset_import: ["" : 21]>
 product (float[9,70] x) => (float[9,45] y) <float[70,90] w = {$(numbers 6300 1)}, float[90,45] v = {$(numbers 4050 2)}> {
@@ -130,7 +130,7 @@ int main() { return call($model::run) ? 0 : 1; }
 END
   flags=$(sed -nE '2s/^.* (-std=c\+\+20)/\1/p' "$folder/$model.hpp")
   # shellcheck disable=SC2086  # the flags are words
-  (cd "$folder" && build $flags -Wall -Wextra -Werror "$model.cc" -o "$model.exe") || fail "$model is not built for $2"
+  (cd "$folder" && build $flags -O1 -Wall -Wextra -Werror "$model.cc" -o "$model.exe") || fail "$model is not built for $2"
   tail -c +129 "$folder/$model/x.npy" | run "$folder/$model.exe" > "$folder/$model.raw" || fail "$model for $2 ends with $?"
   count=$(($(wc -c < "$folder/$model.raw") / 4))
   [ "$count" -gt 0 ] || fail "$model for $2 writes nothing"
