@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
-#include <type_traits>
 
 #include "tenon/base/parallel.hpp"
 #include "tenon/base/platform/compiler.hpp"
