@@ -84,6 +84,7 @@ class Checker {
   }
 
   void initializers(const onnx::GraphProto& g, Scope& scope, Role role);
+  void check_shadowing(std::string_view what, const std::string& name, const Scope& scope);
 
   template <class List, class More>
   void nodes(const List& list, Scope& scope, More more) {

@@ -67,6 +67,7 @@ void Checker::graph(const onnx::GraphProto& g, Scope& scope, Role role) {
     const bool there = role == Role::training && scope.has(v.name());
     if (!scope.names.insert(v.name()).second || there)
       error("ssa", "input ", shown(v.name()), " is there twice");
+    else if (role == Role::body) check_shadowing("input", v.name(), scope);
   }
   initializers(g, scope, role);
   if (std::ranges::any_of(g.node(), [](const auto& n) { return n.device_configurations_size() > 0; }))
@@ -102,6 +103,7 @@ void Checker::initializers(const onnx::GraphProto& g, Scope& scope, Role role) {
       error(rule, "initializer ", shown(name), " is also an input of the body, which its operator sets");
     if (role == Role::training && !input && scope.has(name))
       error("ssa", "initializer ", shown(name), " is a value of the main graph too");
+    if (role == Role::body && !input) check_shadowing("initializer", name, scope);
     scope.names.insert(name);
   };
   for (const auto& t : g.initializer()) {
@@ -112,6 +114,13 @@ void Checker::initializers(const onnx::GraphProto& g, Scope& scope, Role role) {
     add(t.values().name());
     check_sparse_tensor(t, findings_);
   }
+}
+
+// The IR forbids such names, but ONNX's checker accepts them and exporters write them. The inner value is the
+// one that the body reads.
+void Checker::check_shadowing(std::string_view what, const std::string& name, const Scope& scope) {
+  if (!name.empty() && scope.outer->has(name))
+    findings_.warn("shadowing", what, " ", shown(name), " of the body has the name of a value outside of it");
 }
 
 int Checker::rank_of(const std::string& name, const Scope& scope) {

@@ -110,6 +110,47 @@ TEST_CASE("Check: order, single assignment and scopes") {
   CHECK(rules(check(m)) == "");
 }
 
+TEST_CASE("Check: a body's inputs and initializers have names of their own") {
+  check_all(choice(),
+            {{"an input", "(shadowing)", [](auto& m) { *then_branch(m)->add_input() = value("x"); }},
+             {"an initializer", "(shadowing)",
+              [](auto& m) { *then_branch(m)->add_initializer() = floats("x", {1, 2}); }},
+             {"an input that has an initializer", "(shadowing)",
+              [](auto& m) {
+                m.set_ir_version(3);
+                *then_branch(m)->add_input() = value("x");
+                *then_branch(m)->add_initializer() = floats("x", {1, 2});
+              }},
+             {"a name of the sibling", "", [](auto& m) { *then_branch(m)->add_input() = value("b"); }},
+             {"a body within a body", "(shadowing)",
+              [](auto& m) {
+                onnx::GraphProto inner = branch("x", "d");
+                *inner.add_input() = value("x");
+                auto* outer = then_branch(m);
+                *outer->mutable_node(0) = node("If", {"c"}, {"a"});
+                *outer->mutable_node(0)->add_attribute() = body("then_branch", inner);
+                *outer->mutable_node(0)->add_attribute() = body("else_branch", branch("x", "e"));
+              }},
+             {"a body of a function", "(shadowing)", [](auto& m) {
+                const onnx::NodeProto chosen = first(m);
+                import(m, "local", 1);
+                *m.add_functions() = function("f");
+                auto& f = *m.mutable_functions(0);
+                f.set_input(0, "x"), f.add_input("c");
+                *f.mutable_node(0) = chosen;
+                f.mutable_node(0)->set_output(0, "b");
+                *f.mutable_node(0)->mutable_attribute(1)->mutable_g() = branch("x", "e");
+                *f.mutable_node(0)->mutable_attribute(0)->mutable_g()->add_input() = value("x");
+              }}});
+  // The loop's counter and condition are inputs of its body.
+  onnx::ModelProto m = choice();
+  onnx::GraphProto g = branch("x", "s");
+  *g.add_input() = value("c", {}), *g.add_input() = value("k", {});
+  first(m) = node("Loop", {"", "c"}, {"y"});
+  *first(m).add_attribute() = body("body", g);
+  CHECK(rules(check(m)) == "(shadowing)");
+}
+
 TEST_CASE("Check: initializers by IR version") {
   onnx::ModelProto m = model();
   *graph(m).add_initializer() = floats("w", {1, 2});
