@@ -7,16 +7,29 @@
 namespace tenon::TENON_ABI::loader {
 
 void Sha1::add_block(const unsigned char* block) {
-  uint32_t w[80];
+  uint32_t w[16];
   for (int k = 0; k < 16; ++k)
     w[k] = uint32_t{block[4 * k]} << 24 | uint32_t{block[4 * k + 1]} << 16 | uint32_t{block[4 * k + 2]} << 8 |
            block[4 * k + 3];
-  for (int k = 16; k < 80; ++k) w[k] = std::rotl(w[k - 3] ^ w[k - 8] ^ w[k - 14] ^ w[k - 16], 1);
   auto [a, b, c, d, e] = state_;
+  // The words are extended as they are used, in a ring. Five steps give each variable its own name back, so
+  // that no step moves one.
   const auto rounds = [&](int from, uint32_t constant, auto mix) {
-    for (int k = from; k < from + 20; ++k) {
-      const uint32_t next = std::rotl(a, 5) + mix(b, c, d) + e + constant + w[k];
-      e = d, d = c, c = std::rotl(b, 30), b = a, a = next;
+    const auto word = [&](int k) {
+      const auto at = [&](int back) -> uint32_t& { return w[(k - back) & 15]; };
+      if (k >= 16) at(16) = std::rotl(at(3) ^ at(8) ^ at(14) ^ at(16), 1);
+      return at(16);
+    };
+    const auto step = [&](int k, uint32_t v, uint32_t& x, uint32_t y, uint32_t z, uint32_t& last) {
+      last += std::rotl(v, 5) + mix(x, y, z) + constant + word(k);
+      x = std::rotl(x, 30);
+    };
+    for (int k = from; k < from + 20; k += 5) {
+      step(k, a, b, c, d, e);
+      step(k + 1, e, a, b, c, d);
+      step(k + 2, d, e, a, b, c);
+      step(k + 3, c, d, e, a, b);
+      step(k + 4, b, c, d, e, a);
     }
   };
   const auto parity = [](uint32_t x, uint32_t y, uint32_t z) { return x ^ y ^ z; };
