@@ -258,6 +258,7 @@ NewFile::~NewFile() {
 }
 
 void NewFile::write(std::string_view bytes) {
+  [[maybe_unused]] const bool large = bytes.size() >= std::size_t{1} << 20;
   size_ += static_cast<int64_t>(bytes.size());
   while (!bytes.empty()) {
     const ssize_t n = ::write(number_of(out_), bytes.data(), std::min<std::size_t>(bytes.size(), 1U << 30));
@@ -265,6 +266,10 @@ void NewFile::write(std::string_view bytes) {
     if (n <= 0) fail(os::last_error());
     bytes.remove_prefix(static_cast<std::size_t>(n));
   }
+#ifdef SYNC_FILE_RANGE_WRITE
+  // The disk begins now, and not only when put_in_place waits for it. A failure is reported there.
+  if (large && !at_once()) static_cast<void>(::sync_file_range(number_of(out_), 0, 0, SYNC_FILE_RANGE_WRITE));
+#endif
 }
 
 bool NewFile::differs_from_existing() const {

@@ -69,9 +69,14 @@ class DataFile {
   void put_in_place() { out_.put_in_place(); }
 
  private:
+  // In parts, so that the disk writes one while the next is digested.
   void append(std::string_view bytes) {
-    out_.write(bytes);
-    digest_.add(std::as_bytes(std::span(bytes)));
+    constexpr std::size_t part = 8 << 20;
+    for (; !bytes.empty(); bytes.remove_prefix(std::min(part, bytes.size()))) {
+      const std::string_view next = bytes.substr(0, part);
+      out_.write(next);
+      digest_.add(std::as_bytes(std::span(next)));
+    }
   }
 
   std::string model_, name_;
