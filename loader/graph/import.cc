@@ -25,6 +25,7 @@ Graph Importer::run() {
       throw Error(ErrorCode::invalid_model, "model", str_cat("function '", f.name(), "' is defined twice"));
   }
   report_missing();
+  check_node_count();
   Graph graph;
   Scope scope{.graph = &graph,
               .outer = nullptr,
@@ -67,7 +68,8 @@ void Importer::read_graph(const onnx::GraphProto& g, int inputs, Scope& scope) {
       sparse.erase(it);
     }
     if (type.kind == Kind::unknown && fallback) type = fallback.type();
-    Dims dims = read_dims(v.type(), graph);
+    // A run checks the inputs of the main graph alone, so a body's element extents are not relied on.
+    Dims dims = scope.outer == nullptr ? read_input_dims(v.type(), graph) : read_dims(v.type(), graph);
     if (!options_.declared_extents && scope.outer == nullptr) dims = {};
     if (fallback) check_fallback(v.name(), type, dims, fallback);
     define(scope, v.name(), graph.add_input(v.name(), type, dims, std::move(fallback)));
@@ -149,6 +151,16 @@ void Importer::demand_new(const Scope& scope, const std::string& name) {
 void Importer::define(Scope& scope, const std::string& name, ValueId id) {
   demand_new(scope, name);
   scope.names.emplace(name, id);
+}
+
+Dims Importer::read_input_dims(const onnx::TypeProto& t, Graph& graph) {
+  if (t.has_optional_type()) return read_input_dims(t.optional_type().elem_type(), graph);
+  if (!t.has_sequence_type()) return read_dims(t, graph);
+  Dims dims = read_dims(t.sequence_type().elem_type(), graph);
+  // The extents that have a name may differ among the elements.
+  for (int k = 0; dims.ranked() && k < dims.rank(); ++k)
+    if (dims[k].symbolic()) dims[k] = Dim();
+  return dims;
 }
 
 Dims Importer::read_dims(const onnx::TypeProto& t, Graph& graph) {

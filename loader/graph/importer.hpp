@@ -77,6 +77,9 @@ class Importer {
   void scan(const onnx::NodeProto& n, const Opsets& opsets);
   const onnx::FunctionProto* find_function(const onnx::NodeProto& n) const;
 
+  // Error{limit} for a model of too many nodes, those of a function once per call.
+  void check_node_count() const;
+
   // --- graphs ---
 
   // `inputs`: the number of inputs a body is given, or all of the main graph's.
@@ -93,6 +96,8 @@ class Importer {
   static void define(Scope& scope, const std::string& name, ValueId id);
 
   static Dims read_dims(const onnx::TypeProto& t, Graph& graph);
+  /// The same for an input of the main graph; of a sequence or an optional value, its elements' extents.
+  static Dims read_input_dims(const onnx::TypeProto& t, Graph& graph);
 
   // Counts memory of constants that the file's size does not bound.
   void count_bytes(int64_t bytes);

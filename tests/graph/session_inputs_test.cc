@@ -129,6 +129,64 @@ TEST_CASE("Session: inputs that do not fit") {
   CHECK_NOTHROW(s.run({{"x", fits}, {"more", more}}));
 }
 
+TEST_CASE("Session: a symbol is one extent in all inputs") {
+  Graph g;
+  const Dim n = g.symbol("N"), m = g.symbol("M");
+  const ValueId x = g.add_input("x", DType::float32, {n}), y = g.add_input("y", DType::float32, {m, n}),
+                z = g.add_input("z", Type(Kind::optional, DType::float32), {n});
+  g.add_output("r", node(g, op::Add{}, {x, y}));
+  static_cast<void>(z);
+  const Session s(std::move(g));
+  const auto of = [](Extents e) { return Value(Tensor<float>(e)); };
+  const auto some = [&](Extents e) {
+    return Value(OptionalValue{DType::float32, std::make_shared<const Value>(of(e))});
+  };
+  const Value nothing = OptionalValue{DType::float32, nullptr};
+  CHECK_NOTHROW(s.run({{"x", of({2})}, {"y", of({3, 2})}, {"z", some({2})}}));
+  CHECK_NOTHROW(s.run({{"x", of({2})}, {"y", of({2, 2})}, {"z", nothing}}));
+  check_error([&] { return s.run({{"x", of({1})}, {"y", of({3, 2})}, {"z", nothing}}); },
+              {"input 'y'", "the extent 'N' is 2 here, and 1 in input 'x'"});
+  check_error([&] { return s.run({{"x", of({2})}, {"y", of({3, 2})}, {"z", some({3})}}); },
+              {"input 'z'", "the extent 'N' is 3 here, and 2 in input 'y'"});
+  check_error([&] { return s.plan({{"y", of({3, 2})}, {"x", of({1})}}); }, {"the extent 'N'"});
+
+  Graph square;
+  const Dim k = square.symbol("K");
+  square.add_output("r", node(square, op::Neg{}, {square.add_input("x", DType::float32, {k, k})}));
+  const Session t(std::move(square));
+  CHECK_NOTHROW(t.run({{"x", of({3, 3})}}));
+  check_error([&] { return t.run({{"x", of({3, 2})}}); }, {"'K'", "in input 'x'"});
+}
+
+TEST_CASE("Session: elements of sequences and optional values have the declared extents") {
+  Graph g;
+  const Type sequence(Kind::sequence, DType::float32), optional(Kind::optional, DType::float32),
+      both(Kind::optional_sequence, DType::float32);
+  g.add_input("s", sequence, {Dim(), 3});
+  g.add_input("o", optional, {2});
+  g.add_input("b", both, {1});
+  g.add_output("y", node(g, op::Neg{}, {g.add_input("x", DType::float32, {1})}));
+  const Session s(std::move(g));
+  const auto of = [](Extents e) { return Value(Tensor<float>(e)); };
+  const auto list = [&](std::initializer_list<Extents> all) {
+    Sequence q{DType::float32, {}};
+    for (const Extents& e : all) q.items.push_back(of(e));
+    return q;
+  };
+  const auto some = [](Type type, Value v) {
+    return Value(OptionalValue{type, std::make_shared<const Value>(std::move(v))});
+  };
+  const Value x = of({1});
+  CHECK_NOTHROW(s.run({{"x", x}, {"s", list({{1, 3}, {2, 3}})}, {"o", some(DType::float32, of({2}))}}));
+  CHECK_NOTHROW(s.run({{"x", x}, {"s", list({})}, {"o", OptionalValue{DType::float32, nullptr}}}));
+  check_error([&] { return s.run({{"x", x}, {"s", list({{1, 3}, {2, 4}})}}); },
+              {"input 's', element 1", "(2,4) given, (?,3) declared"});
+  check_error([&] { return s.run({{"x", x}, {"o", some(DType::float32, of({3}))}}); },
+              {"input 'o'", "(3) given, (2) declared"});
+  check_error([&] { return s.run({{"x", x}, {"b", some(sequence, list({{1}, {2}}))}}); },
+              {"input 'b', element 1", "(2) given, (1) declared"});
+}
+
 TEST_CASE("Session: inputs on which no requested output depends may be left out") {
   Graph g;
   const ValueId x = g.add_input("x", DType::float32, {2}), more = g.add_input("more", DType::float32, {2});

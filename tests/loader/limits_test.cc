@@ -80,6 +80,19 @@ TEST_CASE("bounds of loading: sparse tensors are counted as dense ones, before t
   CHECK(holds(past_a_bound([&] { return m.graph({.max_bytes = 1 << 20}); }), "more than 1048576 bytes"));
 }
 
+TEST_CASE("bounds of loading: functions that double their calls are refused before they are read") {
+  std::string text = R"(<ir_version: 10, opset_import: ["" : 21, "own" : 1]>
+      g (float[N] x) => (float[N] y) { y = own.f0 (x) })";
+  constexpr int doublings = 30;
+  for (int k = 0; k < doublings; ++k)
+    text += str_cat("<domain: \"own\", opset_import: [\"\" : 21, \"own\" : 1]> f", k,
+                    " (a) => (b) { c = own.f", k + 1, " (a) b = own.f", k + 1, " (c) }");
+  text += str_cat("<domain: \"own\", opset_import: [\"\" : 21]> f", doublings, " (a) => (b) { b = Neg (a) }");
+  const Model m = parse_text(text);
+  CHECK(holds(past_a_bound([&] { return m.graph(); }),
+              "model: more than 1000000 nodes, those of a function once per call"));
+}
+
 TEST_CASE("bounds of loading: the file") {
   const Model m = parse_text(nested);
   const std::string bytes = m.proto().SerializeAsString();

@@ -5,6 +5,7 @@
 
 #include "tenon/base/platform/condition.hpp"
 #include "tenon/base/platform/exceptions.hpp"
+#include "tenon/graph/input_check.hpp"
 #include "tenon/graph/session.hpp"
 
 #ifdef TENON_COMPILED_SESSION
@@ -62,7 +63,6 @@ struct Session::State {
   /// which feeds in the graph's order find their next input at once.
   std::size_t feed(std::string_view name, const Value& value, std::span<const Value*> inputs,
                    std::size_t first) const;
-  void check(const Graph::ValueEntry& e, const Value& v) const;
 
   static int64_t default_folded(const Graph& graph);
   static std::vector<bool> needed_inputs(const Graph& graph, std::span<const ValueId> outputs);
@@ -156,6 +156,7 @@ TENON_SESSION MemoryPlan Session::plan(const Feeds& feeds) const {
   const State& s = state();
   std::vector<const Value*> inputs(s.graph.inputs().size());
   for (std::size_t next = 0; const auto& [name, value] : feeds) next = s.feed(name, value, inputs, next);
+  detail::check_symbols(s.graph, inputs);
   const detail::Plan plan = detail::plan_of(program(), feeds);
   MemoryPlan result{.arena_bytes = plan.arena_bytes, .naive_bytes = plan.naive_bytes};
   for (const auto& e : plan.values) result.run_time_values += e.place == detail::Place::run_time;
@@ -182,6 +183,7 @@ void Session::State::with_inputs(const Feeds& feeds, Outputs& results, const Run
   std::fill(inputs.begin(), inputs.end(), nullptr);
   std::size_t next = 0;
   for (const auto& [name, value] : feeds) next = feed(name, value, inputs, next);
+  detail::check_symbols(graph, inputs);
   // Inputs whose default values are overridden, in the graph's order.
   ValueId* const given = scratch.take<ValueId>(static_cast<int64_t>(count));
   std::size_t replaced = 0;
@@ -208,26 +210,11 @@ TENON_SESSION std::size_t Session::State::feed(std::string_view name, const Valu
     const std::size_t k = (first + n) % ids.size();
     const Graph::ValueEntry& e = graph.entry(ids[k]);
     if (e.name != name) continue;
-    check(e, value);
+    detail::check_input(graph, e, value);
     inputs[k] = &value;
     return k + 1;
   }
   raise(ErrorCode::invalid_argument, "session", "there is no input '", name, "'");
-}
-
-TENON_SESSION void Session::State::check(const Graph::ValueEntry& e, const Value& v) const {
-  const auto where = [&] { return str_cat("input '", e.name, "'"); };
-  if (e.info.type && e.info.type.kind != Kind::unknown && !(v.type() == e.info.type))
-    raise(ErrorCode::invalid_type, where(), to_string(v.type()), " given, ", to_string(e.info.type),
-          " declared");
-  if (!v.is_tensor() || e.info.dims.fits(v.tensor().extents())) return;
-  std::string declared;
-  for (const Dim d : e.info.dims)
-    declared += str_cat(declared.empty() ? "" : ",", d.known()      ? std::to_string(d.value())
-                                                     : d.symbolic() ? std::string(graph.symbol_name(d))
-                                                                    : "?");
-  raise(ErrorCode::invalid_shape, where(), to_string(v.tensor().extents()), " given, (", declared,
-        ") declared");
 }
 
 TENON_SESSION std::shared_ptr<Session::State::Variant> Session::State::find_variant(
