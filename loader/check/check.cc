@@ -19,6 +19,7 @@ std::vector<Diagnostic> run(const CheckOptions& options, const Versions& version
 std::vector<Diagnostic> check(const onnx::ModelProto& model, const CheckOptions& options) {
   return run(options, {}, [&](Checker& c) {
     c.model(model);
+    if (options.full) c.report_unchecked();
     if (!options.full || c.findings().errors() > 0) return;
     onnx::ModelProto copy = copy_for_inference(model);
     try {

@@ -68,7 +68,8 @@ bool is_before_standard(const Schema& s) {
 Schema schema_of(const onnx::NodeProto& n, int opset, const Registry& registry) {
   const Registry::Found found = registry.find(n.domain(), n.op_type(), opset, true);
   if (found.op_class == nullptr) return {};
-  Schema s{found.op_class, found.op_class->spec, found.version, found.op_class->spec->until < opset};
+  const int until = found.op_class->spec->until;
+  Schema s{found.op_class, found.op_class->spec, found.version, until != op::always && until < opset};
   if (is_before_standard(s)) return {};
   s.deprecated |= was_never_sound(s);
   return s;

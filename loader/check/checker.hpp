@@ -39,6 +39,8 @@ class Checker {
   void node(const onnx::NodeProto& n, const Scope& scope);
   void attribute(const onnx::AttributeProto& a, const Scope& scope);
   void function(const onnx::FunctionProto& f);
+  /// Warns of nodes that no schema and no function describes.
+  void report_unchecked();
 
  private:
   enum class Role { main, body, training };
@@ -56,6 +58,12 @@ class Checker {
       if ((i.version() < 1 && has_domain(domain, findings_.registry)) || i.version() < 0 ||
           i.version() > INT32_MAX)
         error("opset-import", of, " imports version ", i.version(), " of ", shown(display(domain)));
+      // Registries of other domains may lack the newest operators. A later opset may have changed any
+      // operator.
+      if (const int newest = findings_.registry.newest(domain);
+          i.version() > newest && newest > 0 && (domain.empty() || domain.starts_with("ai.onnx")))
+        findings_.warn("opset-import", of, " imports version ", i.version(), " of ", shown(display(domain)),
+                       ", and ", newest, " is the newest that is known");
       const int version = static_cast<int>(std::clamp<int64_t>(i.version(), 0, INT32_MAX));
       const auto [it, added] = opsets.emplace(domain, version);
       if (added) continue;
@@ -100,6 +108,7 @@ class Checker {
       more(n);
       node(n, scope);
       for (const auto& name : n.output()) {
+        check_text("output", name);
         if (name.empty()) continue;
         if (scope.has(name)) error("ssa", "output ", shown(name), " is a value already");
         scope.names.insert(name);
@@ -113,8 +122,10 @@ class Checker {
   static int rank_of(const std::string& name, const Scope& scope);
   static std::unordered_map<std::string_view, int> ranks_of(const onnx::GraphProto& g);
 
-  // --- names that should be C identifiers ---
+  // --- names that are not UTF-8, or should be C identifiers ---
 
+  /// Strings of a message are UTF-8, or other readers refuse it.
+  void check_text(std::string_view what, std::string_view name);
   void note_names(const onnx::GraphProto& g);
   void report_names();
 
@@ -141,6 +152,7 @@ class Checker {
   Symbols symbols_;
   int64_t odd_names_ = 0;
   std::string first_odd_name_;
+  std::map<std::string_view, int64_t> unchecked_;  // nodes without a schema, by their domain
 };
 
 }  // namespace tenon::TENON_ABI::loader

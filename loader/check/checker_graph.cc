@@ -12,6 +12,7 @@ void Checker::main_graph(const onnx::GraphProto& g) {
 
 void Checker::node(const onnx::NodeProto& n, const Scope& scope) {
   if (n.op_type().empty()) error("required", "a node has no op_type");
+  check_text("op_type", n.op_type()), check_text("domain", n.domain()), check_text("name", n.name());
   if (n.input_size() == 0 && n.output_size() == 0) error("arity", "the node has neither inputs nor outputs");
   check_keys(n.metadata_props(), "the node", findings_);
   check_devices(
@@ -30,6 +31,9 @@ void Checker::node(const onnx::NodeProto& n, const Scope& scope) {
   const auto callee = functions_.find(key_of(n));
   if (callee != functions_.end()) call(n, *callee->second);
   if (opset == opsets_->end()) return;
+  if (const auto domain = canonical(n.domain());
+      callee == functions_.end() && !has_domain(domain, findings_.registry))
+    ++unchecked_[domain];
   const bool unknown = callee == functions_.end() &&
                        (options_.custom_domains || is_complete(canonical(n.domain()), findings_.registry));
   check_schema(n, opset->second, unknown, findings_);
@@ -59,6 +63,8 @@ void Checker::graph(const onnx::GraphProto& g, Scope& scope, Role role) {
   if (g.name().empty() && (role != Role::training || g.ByteSizeLong() > 0))
     error("required", "the graph has no name");
   check_keys(g.metadata_props(), "the graph", findings_);
+  check_text("the graph's name", g.name());
+  for (const auto& v : g.input()) check_text("input", v.name());
   for (const auto& v : g.input()) check_value_info(v, role == Role::main, findings_);
   for (const auto& v : g.output()) check_value_info(v, role == Role::main, findings_);
   check_value_infos(g.value_info());
@@ -73,9 +79,14 @@ void Checker::graph(const onnx::GraphProto& g, Scope& scope, Role role) {
   if (std::ranges::any_of(g.node(), [](const auto& n) { return n.device_configurations_size() > 0; }))
     scope.ranks = ranks_of(g);
   nodes(g.node(), scope, [](const onnx::NodeProto&) {});
-  for (const auto& v : g.output())
+  Names outputs;
+  for (const auto& v : g.output()) {
+    // A body's outputs are told apart by their order.
+    if (role == Role::main && !v.name().empty() && !outputs.insert(v.name()).second)
+      findings_.warn("outputs", "output ", shown(v.name()), " is there twice");
     if (!(role == Role::training ? scope.has(v.name()) : scope.has_here(v.name())))
       error("outputs", "output ", shown(v.name()), " is no value of the graph");
+  }
   for (const auto& q : g.quantization_annotation()) {
     if (!scope.has(q.tensor_name()))
       error("quantization", "quantization of ", shown(q.tensor_name()), ", which is no value of the graph");
@@ -95,6 +106,7 @@ void Checker::initializers(const onnx::GraphProto& g, Scope& scope, Role role) {
   Names names;
   const auto add = [&](const std::string& name) {
     if (name.empty()) return error("required", "an initializer has no name");
+    check_text("initializer", name);
     if (!names.insert(name).second) return error(rule, "initializer ", shown(name), " is there twice");
     const bool input = scope.has_here(name);
     if (findings_.ir_version <= 3 && !input)

@@ -2,6 +2,8 @@
 #include <utility>
 
 #include "loader/check/checker.hpp"
+#include "loader/display.hpp"
+#include "tenon/kernels/text/utf8.hpp"
 
 namespace tenon::TENON_ABI::loader {
 namespace {
@@ -60,6 +62,8 @@ void Checker::function(const onnx::FunctionProto& f) {
   const std::string name = str_cat(f.domain(), f.domain().empty() ? "" : ".", f.name());
   const Within within(findings_, {.what = "function", .name = name});
   if (f.name().empty()) error("required", "a function has no name");
+  check_text("the function's name", name);
+  for (const auto& i : f.input()) check_text("input", i);
   if (findings_.ir_version >= 8 && !f.has_domain()) error("required", "the function has no domain");
   check_keys(f.metadata_props(), "the function", findings_);
   const Opsets own = read_imports(f.opset_import(), "the function");
@@ -111,6 +115,16 @@ void Checker::note_names(const onnx::GraphProto& g) {
     if (!n.name().empty() && !names.insert(n.name()).second)
       findings_.warn("names", "several nodes have the name ", shown(n.name()));
   }
+}
+
+void Checker::check_text(std::string_view what, std::string_view name) {
+  if (!kernels::is_utf8(name)) error("names", what, " ", shown(loader::visible(name)), " is not UTF-8");
+}
+
+void Checker::report_unchecked() {
+  for (const auto& [domain, nodes] : unchecked_)
+    findings_.warn("operator", "the operators of ", shown(domain), " are not known: ", nodes,
+                   nodes == 1 ? " node is" : " nodes are", " not checked against them");
 }
 
 void Checker::report_names() {

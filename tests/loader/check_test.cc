@@ -65,6 +65,7 @@ TEST_CASE("Check: inputs and outputs") {
        {"an opaque type without a name", "type",
         [](auto& m) { graph(m).mutable_input(0)->mutable_type()->mutable_opaque_type()->set_domain("d"); }},
        {"a negative extent", "(extents)", [](auto& m) { *graph(m).mutable_input(0) = value("x", {-1}); }},
+       {"an output twice", "(outputs)", [](auto& m) { *graph(m).add_output() = value("y"); }},
        {"an input twice", "ssa", [](auto& m) { *graph(m).add_input() = value("x"); }},
        {"an output of nothing", "outputs", [](auto& m) { *graph(m).add_output() = value("z"); }},
        {"a value twice described", "(value-info)",
@@ -149,6 +150,44 @@ TEST_CASE("Check: a body's inputs and initializers have names of their own") {
   first(m) = node("Loop", {"", "c"}, {"y"});
   *first(m).add_attribute() = body("body", g);
   CHECK(rules(check(m)) == "(shadowing)");
+}
+
+TEST_CASE("Check: names are UTF-8") {
+  const std::string odd = "\xff";
+  check_all(model(),
+            {{"an input", "names", [&](auto& m) { *graph(m).add_input() = value(odd); }},
+             {"an initializer", "names", [&](auto& m) { *graph(m).add_initializer() = floats(odd, {1}); }},
+             {"an output", "names", [&](auto& m) { *graph(m).add_node() = node("Relu", {"x"}, {odd}); }},
+             {"a node", "names", [&](auto& m) { first(m).set_name(odd); }},
+             {"a graph", "names", [&](auto& m) { graph(m).set_name(odd); }},
+             {"another alphabet", "", [](auto& m) { first(m).set_name("\u03b1"); }}});
+  onnx::ModelProto m = model();
+  first(m).set_name(odd);
+  CHECK(check(m)[0].message == "name '\\xff' is not UTF-8");
+}
+
+TEST_CASE("Check: a body's outputs may be one value") {
+  onnx::ModelProto m = choice();
+  for (int k = 0; k < 2; ++k) {
+    auto* g = first(m).mutable_attribute(k)->mutable_g();
+    *g->add_output() = g->output(0);
+  }
+  first(m).add_output("z");
+  CHECK(rules(check(m)) == "");
+}
+
+TEST_CASE("Check: opsets and operators that are not known") {
+  onnx::ModelProto m = model();
+  m.mutable_opset_import(0)->set_version(1'000'000);
+  CHECK(rules(check(m)) == "(opset-import)");
+  CHECK(rules(check(m, {.full = true})).starts_with("(opset-import)"));
+  m = model();
+  import(m, "x", 1), first(m).set_domain("x");
+  CHECK(rules(check(m)) == "");
+  const auto found = check(m, {.full = true});
+  CHECK(rules(found).starts_with("(operator)"));
+  CHECK(found[0].message == "the operators of 'x' are not known: 1 node is not checked against them");
+  CHECK(rules(check(calling(), {.full = true})) == "");
 }
 
 TEST_CASE("Check: initializers by IR version") {
