@@ -224,7 +224,7 @@ std::string dot(const Model& model) { return loader::dot(model.proto()); }
 std::string html(const Model& model) { return loader::html(model.proto()); }
 
 std::vector<std::string> differences(const Model& a, const Model& b, int most) {
-  return loader::differences(a.proto(), b.proto(), most);
+  return loader::differences(a.proto(), b.proto(), most, a.folder(), b.folder());
 }
 
 }  // namespace tenon::TENON_ABI

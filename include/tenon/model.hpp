@@ -325,8 +325,8 @@ struct MergeOptions {
 ///     main, initializer 'w': only in the first
 ///
 /// Nodes are matched by the name of their first output. The order of initializers, value infos, attributes,
-/// imports, functions and metadata is ignored. Tensors are compared as stored, external data by its location.
-/// At most `most` lines are returned.
+/// imports, functions and metadata is ignored. Of tensors with equal values, one in raw bytes or in a file
+/// and the other not, a line says "values equal, storage differs". At most `most` lines are returned.
 [[nodiscard]] std::vector<std::string> differences(const Model& a, const Model& b, int most = 1000);
 
 // --- drawing ---

@@ -1,10 +1,13 @@
 #include "loader/edit/diff.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <cstring>
 #include <map>
 
 #include "loader/check/findings.hpp"
+#include "loader/format/tensor.hpp"
 #include "loader/text/print_text.hpp"
 #include "tenon/base/convert.hpp"
 
@@ -42,7 +45,8 @@ class Differences {
   }
 
  public:
-  explicit Differences(int most) : most_(most) {}
+  Differences(int most, const std::filesystem::path& folder_a, const std::filesystem::path& folder_b)
+      : most_(most), sources_{source_of(folder_a), source_of(folder_b)} {}
 
   void compare(const onnx::ModelProto& a, const onnx::ModelProto& b) {
     const std::string_view place = "model";
@@ -257,8 +261,28 @@ class Differences {
     else if (a.has_s() && b.has_s() && a.s() != b.s()) line(place, shown(a.s()), ", and ", shown(b.s()));
     if (lines_.size() == before && left_out_ == left_out_before && !equal(a, b)) line(place, "differs");
   }
+  static DataSource source_of(const std::filesystem::path& folder) {
+    DataSource source;
+    if (!folder.empty()) source.external = std::make_shared<ExternalFiles>(folder);
+    return source;
+  }
+  // None if one of them cannot be read.
+  std::optional<bool> equal_values(const onnx::TensorProto& a, const onnx::TensorProto& b) const {
+    try {
+      const AnyTensor x = read_tensor(a, sources_[0]), y = read_tensor(b, sources_[1]);
+      if (x.dtype() == DType::string)
+        return std::ranges::equal(x.view().as<std::string>().span(), y.view().as<std::string>().span());
+      return x.bytes() == 0 || std::memcmp(x.data(), y.data(), static_cast<std::size_t>(x.bytes())) == 0;
+    } catch (const Error&) {
+      return std::nullopt;
+    }
+  }
   void tensor(const std::string& place, const onnx::TensorProto& a, const onnx::TensorProto& b) {
     if (equal(a, b)) return;
+    const std::size_t before = lines_.size();
+    const int64_t left_out_before = left_out_;
+    field(place, "doc_string", a.doc_string(), b.doc_string());
+    metadata(place, a.metadata_props(), b.metadata_props());
     const auto type = [](const onnx::TensorProto& t) {
       std::string text =
           onnx::TensorProto::DataType_IsValid(t.data_type())
@@ -268,19 +292,27 @@ class Differences {
       return str_cat(text, t.dims_size() > 16 ? ",…" : "", t.dims_size() > 0 ? "]" : "");
     };
     const std::string first = type(a), second = type(b);
-    if (first != second) line(place, first, ", and ", second);
-    else line(place, "the data, or how it is stored, differs");
+    if (first != second) return line(place, first, ", and ", second);
+    const std::optional<bool> same = equal_values(a, b);
+    const bool alike = a.data_location() == b.data_location() && a.has_raw_data() == b.has_raw_data();
+    const bool told = lines_.size() != before || left_out_ != left_out_before;
+    if (!same) line(place, "the data, or how it is stored, differs");
+    else if (!*same) line(place, "the values differ");
+    else if (!alike || !told) line(place, "values equal, storage differs");
   }
 
   int most_;
+  std::array<DataSource, 2> sources_;
   int64_t left_out_ = 0;
   std::vector<std::string> lines_;
 };
 
 }  // namespace
 
-std::vector<std::string> differences(const onnx::ModelProto& a, const onnx::ModelProto& b, int most) {
-  Differences d(most);
+std::vector<std::string> differences(const onnx::ModelProto& a, const onnx::ModelProto& b, int most,
+                                     const std::filesystem::path& folder_a,
+                                     const std::filesystem::path& folder_b) {
+  Differences d(most, folder_a, folder_b);
   d.compare(a, b);
   return d.take();
 }

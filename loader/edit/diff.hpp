@@ -1,6 +1,7 @@
 // Differences in the structure of two models.
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -9,7 +10,10 @@
 
 namespace tenon::TENON_ABI::loader {
 
-/// Like tenon::differences.
-std::vector<std::string> differences(const onnx::ModelProto& a, const onnx::ModelProto& b, int most = 1000);
+/// Like tenon::differences. `folder_a` and `folder_b` contain the models' external data; empty: it is not
+/// read.
+std::vector<std::string> differences(const onnx::ModelProto& a, const onnx::ModelProto& b, int most = 1000,
+                                     const std::filesystem::path& folder_a = {},
+                                     const std::filesystem::path& folder_b = {});
 
 }  // namespace tenon::TENON_ABI::loader

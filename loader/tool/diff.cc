@@ -1,6 +1,7 @@
 // `tenon diff`: differences in the structure of two models.
 #include "loader/edit/diff.hpp"
 
+#include "loader/format/file.hpp"
 #include "loader/tool/command.hpp"
 #include "loader/tool/models.hpp"
 
@@ -11,7 +12,9 @@ int diff(Arguments arguments) {
   while (!arguments.empty()) files.push_back(arguments.take());
   if (files.size() != 2 || files[0].starts_with("-") || files[1].starts_with("-"))
     throw UsageError{"diff takes two models"};
-  const auto lines = loader::differences(read_model(files[0]), read_model(files[1]));
+  constexpr int most = 1000;
+  const auto lines = loader::differences(read_model(files[0]), read_model(files[1]), most,
+                                         loader::folder_of(files[0]), loader::folder_of(files[1]));
   for (const auto& line : lines) std::printf("%s\n", line.c_str());
   return lines.empty() ? 0 : 1;
 }

@@ -368,6 +368,26 @@ TEST_CASE("diff names the place of each difference") {
         "main, node of 'r': only in the second\n");
   CHECK(loader::differences(adds(), m, 2).size() == 3);
 
+  // A tensor in another field, and one with another value.
+  m = adds();
+  onnx::TensorProto& w = *m.mutable_graph()->mutable_initializer(0);
+  const float number = w.float_data_size() > 0 ? w.float_data(0) : 0;
+  w.clear_float_data();
+  w.set_raw_data(&number, sizeof number);
+  CHECK(lines(adds(), m) == "main, initializer 'w': values equal, storage differs\n");
+  w.set_doc_string("d");
+  CHECK(lines(adds(), m) ==
+        "main, initializer 'w', doc_string: '', and 'd'\n"
+        "main, initializer 'w': values equal, storage differs\n");
+  w = adds().graph().initializer(0);
+  w.set_doc_string("d");
+  CHECK(lines(adds(), m) == "main, initializer 'w', doc_string: '', and 'd'\n");
+  w = adds().graph().initializer(0);
+  w.set_float_data(0, number + 1);
+  CHECK(lines(adds(), m) == "main, initializer 'w': the values differ\n");
+  w.add_float_data(1);
+  CHECK(lines(adds(), m) == "main, initializer 'w': the data, or how it is stored, differs\n");
+
   m = doubles();
   m.mutable_graph()->mutable_node()->SwapElements(0, 2);
   m.mutable_functions(0)->mutable_node(0)->set_input(1, "w");
