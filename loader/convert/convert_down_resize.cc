@@ -49,7 +49,7 @@ Rest resize_11(Step& s) {
   if (s.has(3) || !s.has(2)) s.refuse("sizes have no counterpart");
   if (mode == "nearest") {
     if (s.text("nearest_mode", "round_prefer_floor") != "floor")
-      s.refuse("the lower of two elements is taken there");
+      s.refuse("Resize-10 takes the lower of two neighbours: nearest_mode 'floor' alone has a counterpart");
     demand_growth(s, scales_of(s, 2));
   } else if (mode != "linear" || s.integer("exclude_outside", 0) != 0) {
     s.refuse("mode '", mode, "' has no counterpart");

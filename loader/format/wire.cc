@@ -75,7 +75,7 @@ class Stripper {
 
   // Whether the message has data to be left out. Writes the rest unless `out` is null.
   bool message(std::size_t at, std::size_t end, Message type, int depth, std::string* out) const {
-    if (depth > max_depth) fail(at, "messages are nested too deeply");
+    if (depth > max_depth) fail(at, str_cat("messages are nested more than ", max_depth, " deep"));
     bool found = false;
     while (at < end) {
       const std::size_t start = at;

@@ -1,5 +1,7 @@
 #include "loader/text/parse_text.hpp"
 
+#include <charconv>
+#include <limits>
 #include <string>
 
 #include "loader/text/text_reader.hpp"
@@ -119,7 +121,7 @@ class Parser : public TextReader {
   // Calls read_inner for a part that is nested `depth` messages deeper.
   template <class Read>
   void read_nested(int depth, Read read_inner) {
-    if ((depth_ += depth) > max_depth) fail("nested too deeply");
+    if ((depth_ += depth) > max_depth) fail(str_cat("nested more than ", max_depth, " deep"));
     read_inner();
     depth_ -= depth;
   }
@@ -236,11 +238,26 @@ class Parser : public TextReader {
       case DType::int32: return t.add_int32_data(read_number<int32_t>());
       case DType::int16: return t.add_int32_data(read_number<int16_t>());
       case DType::int8: return t.add_int32_data(read_number<int8_t>());
-      case DType::uint16:
+      case DType::uint16: return t.add_int32_data(read_number<uint16_t>());
       case DType::float16:
-      case DType::bfloat16: return t.add_int32_data(read_number<uint16_t>());
-      default: return t.add_int32_data(read_number<uint8_t>());
+      case DType::bfloat16: return t.add_int32_data(read_bits<uint16_t>(element));
+      case DType::bool_:
+      case DType::uint8: return t.add_int32_data(read_number<uint8_t>());
+      default: return t.add_int32_data(read_bits<uint8_t>(element));
     }
+  }
+  // Narrow floats are written as the bits that represent them.
+  template <class Bits>
+  int32_t read_bits(DType element) {
+    constexpr int most = std::numeric_limits<Bits>::max();
+    const Number n = find_number();
+    uint64_t bits = most + 1;
+    const char* const last = n.text.data() + n.text.size();
+    const auto [end, code] = std::from_chars(n.text.data(), last, bits);
+    if (code != std::errc() || end != last || bits > most)
+      fail(n.at, str_cat("'", shown(n.text), "' is not the bits of a ", name_of(element),
+                         ", a whole number from 0 to ", most));
+    return static_cast<int32_t>(bits);
   }
 
   // Elements that share bytes: one number for each, to show whether the last byte is full.

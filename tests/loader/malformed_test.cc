@@ -347,7 +347,7 @@ TEST_CASE("messages nested without end") {
     wrap(0x0a);  // GraphProto.node
   }
   wrap(0x3a);  // ModelProto.graph
-  CHECK(holds(refusal_of(inner), "nested too deeply"));
+  CHECK(holds(refusal_of(inner), "nested more than 96 deep"));
 }
 
 TEST_CASE("a session reads its file again for values that it gave up") {

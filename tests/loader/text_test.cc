@@ -383,6 +383,18 @@ std::string repeated(std::string_view part, int times) {
   return text;
 }
 
+TEST_CASE("Narrow floats are their bits") {
+  const auto refused = [](const std::string& type, const std::string& number) {
+    return refusal_of<onnx::GraphProto>("g () => () <" + type + "[1] w = {" + number + "}> {}");
+  };
+  CHECK(
+      holds(refused("float16", "1.5"), "'1.5' is not the bits of a float16, a whole number from 0 to 65535"));
+  CHECK(holds(refused("bfloat16", "65536"), "'65536' is not the bits of a bfloat16"));
+  CHECK(holds(refused("float8e5m2", "-1"),
+              "'-1' is not the bits of a float8e5m2, a whole number from 0 to 255"));
+  CHECK(holds(refused("uint8", "256"), "no number of its type"));
+}
+
 TEST_CASE("Hostile text ends in an error") {
   const int many = 1'000'000;
   for (std::string_view part : std::initializer_list<std::string_view>{
@@ -398,8 +410,9 @@ TEST_CASE("Hostile text ends in an error") {
     CHECK_FALSE(refusal_of<onnx::NodeProto>("y = Op <a = [" + text).empty());
   }
   CHECK(holds(refusal_of<onnx::NodeProto>("y = Op <a = " + repeated("g () => () { y = Op <a = ", 1000)),
-              "nested too deeply"));
-  CHECK(holds(refusal_of<onnx::NodeProto>("y = Op <a = " + repeated("seq(", 1000)), "nested too deeply"));
+              "nested more than 88 deep"));
+  CHECK(holds(refusal_of<onnx::NodeProto>("y = Op <a = " + repeated("seq(", 1000)),
+              "nested more than 88 deep"));
   CHECK_FALSE(refused_attribute("x = " + std::string(many, '9')).empty());
   CHECK_FALSE(refused_attribute("x : float = " + std::string(many, '9')).empty());
   CHECK(attribute("x : float = 0." + std::string(many, '0') + "1").f() == 0);
