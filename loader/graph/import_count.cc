@@ -4,8 +4,9 @@
 namespace tenon::TENON_ABI::loader {
 namespace {
 
-// Nodes that a model adds to a graph. Functions that call functions multiply them, so each function is counted
-// once. What an Importer refuses when it reads the nodes, calls that recur or are too deep, counts nothing.
+// Nodes that a model adds to a graph. Functions that call functions multiply them, so each function is
+// counted once. What an Importer refuses when it reads the nodes, calls that recur or are too deep, counts
+// nothing.
 class NodeCount {
  public:
   NodeCount(const std::map<FunctionKey, const onnx::FunctionProto*>& functions, int64_t most, int max_depth)

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
+#include <optional>
 
 #include "loader/display.hpp"
 #include "loader/format/file.hpp"
@@ -100,6 +102,26 @@ Value made_input(const Graph::ValueEntry& e, const Extents& extents, int64_t lim
   return t;
 }
 
+// The extents of symbols that given inputs and options determine; the inputs that are made have them too.
+class KnownSymbols {
+ public:
+  void learn(const Dims& declared, const Dims& actual) {
+    if (!declared.ranked() || !actual.ranked() || declared.rank() != actual.rank()) return;
+    for (int k = 0; k < declared.rank(); ++k)
+      if (declared[k].symbolic() && actual[k].known())
+        extents_.emplace(declared[k].symbol(), actual[k].value());
+  }
+  Dims apply(Dims dims) const {
+    for (int k = 0; dims.ranked() && k < dims.rank(); ++k)
+      if (dims[k].symbolic())
+        if (const auto it = extents_.find(dims[k].symbol()); it != extents_.end()) dims[k] = it->second;
+    return dims;
+  }
+
+ private:
+  std::map<int32_t, int64_t> extents_;
+};
+
 bool numpy_has(const Value& v) { return v.is_tensor() && !npy_type(v.tensor().dtype()).empty(); }
 
 }  // namespace
@@ -116,21 +138,33 @@ Feeds make_feeds(const Graph& g, std::span<const InputSource> sources, const Sha
     if (std::ranges::none_of(g.inputs(), [&](ValueId v) { return g.entry(v).name == s.name; }))
       throw Error(ErrorCode::invalid_argument, model, str_cat("the model has no input '", s.name, "'"));
   const std::vector<int64_t> limits = index_limits(g);
-  Feeds feeds;
   std::set<std::string_view> used;
-  for (std::size_t k = 0; k < g.inputs().size(); ++k) {
+  const std::size_t count = g.inputs().size();
+  std::vector<std::optional<Value>> values(count);
+  std::vector<Dims> open(count);  // of inputs to be made
+  KnownSymbols symbols;
+  const auto make = [&](std::size_t k, const Extents& extents) {
     const ValueId id = g.inputs()[k];
-    const Graph::ValueEntry& e = g.entry(id);
+    values[k] = made_input(g.entry(id), extents, limits[static_cast<std::size_t>(id)], k + 1);
+  };
+  for (std::size_t k = 0; k < count; ++k) {
+    const Graph::ValueEntry& e = g.entry(g.inputs()[k]);
     const auto given = std::ranges::find(sources, e.name, &InputSource::name);
     const std::string source = given == sources.end() ? "" : given->source;
-    const Dims dims = shaped(g, e, shapes, used);
-    if (given == sources.end() && e.optional) continue;
-    const auto make = [&](const Extents& extents) {
-      feeds.emplace_back(e.name, made_input(e, extents, limits[static_cast<std::size_t>(id)], k + 1));
-    };
-    if (source.empty()) make(default_extents(dims));
-    else if (source.starts_with("random:")) make(parse_extents(source.substr(7)));
-    else feeds.emplace_back(e.name, read_value(e, source));
+    open[k] = shaped(g, e, shapes, used);
+    if (source.starts_with("random:")) make(k, parse_extents(source.substr(7)));
+    else if (!source.empty()) values[k] = read_value(e, source);
+    const bool tensor = values[k] && values[k]->is_tensor();
+    symbols.learn(e.info.dims, tensor ? Dims(values[k]->tensor().extents()) : open[k]);
+  }
+  Feeds feeds;
+  for (std::size_t k = 0; k < count; ++k) {
+    const Graph::ValueEntry& e = g.entry(g.inputs()[k]);
+    const bool left_out =
+        e.optional && std::ranges::find(sources, e.name, &InputSource::name) == sources.end();
+    if (left_out) continue;
+    if (!values[k]) make(k, default_extents(symbols.apply(open[k])));
+    feeds.emplace_back(e.name, *std::move(values[k]));
   }
   for (const auto& [name, extents] : shapes)
     if (!used.contains(name))

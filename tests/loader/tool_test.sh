@@ -330,6 +330,21 @@ said=$($tool run "$folder/open.onnx" 2>&1) && fail "one element is reshaped to t
 [[ $said == *"set them with --shape: N" ]] || fail "$said"
 $tool run "$folder/open.onnx" --shape N=2 > /dev/null || fail "run with an extent ends with $?"
 
+# A symbol is one extent in all inputs, those that the tool makes up included; elements have the declared extents.
+cat > "$folder/same.onnxtxt" <<'END'
+<ir_version: 10, opset_import: ["" : 21]>
+g (float[N] x, float[N] y, seq(float[2, 3]) s) => (float[N] z, float[M, 3] t) {
+   z = Add (x, y)
+   t = ConcatFromSequence <axis = 0> (s)
+}
+END
+for option in "--shape N=4" "--shape y=4" "--input x=random:4"; do
+  said=$($tool run "$folder/same.onnxtxt" $option) || fail "run $option ends with $?"
+  [[ $said == "z: tensor(float) (4) "*"t: tensor(float) (6,3)"* ]] || fail "$option: $said"
+done
+said=$($tool run "$folder/same.onnxtxt" --input x=random:2 --input y=random:3 2>&1) && fail "N is 2 and 3"
+[[ $said == *"input 'y': the extent 'N' is 3 here, and 2 in input 'x'"* ]] || fail "$said"
+
 # Profiles are medians of runs after the first one, with and without passes.
 [[ $($tool bench "$folder/open.onnx" --shape N=2 --iters 1 --no-passes --profile) == *"medians of "*" runs)"*Reshape*'{"median_ms"'* ]] ||
   fail "bench --profile"
