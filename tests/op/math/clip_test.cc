@@ -15,6 +15,7 @@ TEST_CASE("Clip: bounds are inputs") {
     Value out;
   } rows[] = {
       {{x}, x},
+      {{t<float>({2}, {-INFINITY, INFINITY}), low}, t<float>({2}, {-2, INFINITY})},
       {{x, low}, t<float>({2, 2}, {-2, -1, 3, NAN})},
       {{x, absent, high}, t<float>({2, 2}, {-INFINITY, -1, 2, NAN})},
       {{x, low, high}, t<float>({2, 2}, {-2, -1, 2, NAN})},

@@ -26,6 +26,8 @@ TEST_CASE("NonMaxSuppression: cases") {
       {{}, {boxes, scores, most(2), f(0.5f)}, found({0, 0, 1, 0, 0, 2})},
       {{}, {boxes, scores, most(9), f(0.5f), f(0.5f)}, found({0, 0, 1})},
       {{}, {boxes, scores, most(9), none_, f(0.4f)}, found({0, 0, 1, 0, 0, 2, 0, 0, 3})},
+      // A score is above the threshold, not equal to it.
+      {{}, {boxes, t<float>({1, 1, 4}, {0, 0, 0.5f, 0}), most(9), f(0.5f), f(0)}, found({0, 0, 2})},
       {{}, {boxes, scores, most(9), f(1)}, found({0, 0, 1, 0, 0, 0, 0, 0, 2, 0, 0, 3})},
       // No number of boxes is none.
       {{}, {boxes, scores}, found({})},

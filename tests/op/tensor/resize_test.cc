@@ -121,6 +121,10 @@ TEST_CASE("Resize: cases") {
        {m, cast<float16>({4}, {0, 0.5, 1, 0.5}), Value(), sizes({2, 1})},
        t<float>({2, 1}, {1.5f, 3.5f})},
       {{.coordinate_transformation_mode = "tf_crop_and_resize"}, {m, Value(), Value(), sizes({2, 2})}, m},
+      // The roi does not change the extents that scales give.
+      {{.coordinate_transformation_mode = "tf_crop_and_resize", .mode = "linear"},
+       {t<float>({4}, {1, 2, 3, 4}), floats({0, 0.5f}), floats({1})},
+       t<float>({4}, {1, 1.5f, 2, 2.5f})},
       {{.mode = "linear"}, {t<int32_t>({2}, {-1, 2}), Value(), floats({2})}, t<int32_t>({4}, {-1, 0, 1, 2})},
       {{.antialias = 1, .mode = "linear"},
        {t<uint8_t>({2}, {1, 4}), Value(), floats({2})},

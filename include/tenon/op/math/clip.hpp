@@ -8,7 +8,10 @@
 namespace tenon::TENON_ABI::op {
 
 /// output = min(max(input, min), max): all max where max is below min; NaN stays. Each bound is one element,
-/// or is left out. op::Clip{}(7.0f, none, 6.0f) gives 6.
+/// or is left out. A bound that is left out does not change infinities. The text says that the bounds default
+/// to lowest() and max(), but ONNX's definition as a function has no comparison with a bound that is left
+/// out, and the reference returns the input. Version 6 has bounds by default, the largest floats, and applies
+/// them. op::Clip{}(7.0f, none, 6.0f) gives 6.
 struct Clip {
   static constexpr Spec spec{
       .name = "Clip",

@@ -14,8 +14,9 @@ namespace tenon::TENON_ABI::op {
 /// out, each with a score above score_threshold, if given, and the intersection of none with a better one
 /// more than iou_threshold of the union. An empty tensor counts as absent. A box is (y1, x1, y2, x2) of two
 /// opposite corners, with center_point_box 1 (x of the centre, y of the centre, width, height). Boxes with
-/// NaN scores are left out. op::NonMaxSuppression{}(boxes, scores, int64_t{3}, 0.5f) of (1,6,4) and (1,1,6)
-/// gives (K,3), K at most 3.
+/// NaN scores are left out. The text removes scores less than the threshold, the reference also those equal
+/// to it, as runtimes do: detectors give many boxes a score of 0 and a threshold of 0.
+/// op::NonMaxSuppression{}(boxes, scores, int64_t{3}, 0.5f) of (1,6,4) and (1,1,6) gives (K,3), K at most 3.
 struct NonMaxSuppression {
   int64_t center_point_box = 0;
 

@@ -7,9 +7,10 @@ namespace tenon::TENON_ABI::op {
 
 /// Gates in the order i, o, f, c; `activations` f, g, h for each direction. With layout 0, X is (steps,
 /// batch, input), Y (steps, directions, batch, hidden), the states (directions, batch, hidden); with 1, the
-/// batch goes first. Sequences that sequence_lens end early leave zeros in Y, and their last state in Y_h and
-/// Y_c, which is the initial one for a length of 0. call<2>(op::LSTM{}, x, w, r) of (7,2,3), (1,16,3) and
-/// (1,16,4) gives Y (7,1,2,4) and Y_h (1,2,4).
+/// batch goes first. `clip` applies to the input of each activation, h included: the text says so without an
+/// exception, and the reference has no clip. The cell itself is not clipped. Sequences that sequence_lens end
+/// early leave zeros in Y, and their last state in Y_h and Y_c, which is the initial one for a length of 0.
+/// call<2>(op::LSTM{}, x, w, r) of (7,2,3), (1,16,3) and (1,16,4) gives Y (7,1,2,4) and Y_h (1,2,4).
 struct LSTM {
   std::vector<float> activation_alpha{};
   std::vector<float> activation_beta{};

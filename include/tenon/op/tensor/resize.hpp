@@ -11,6 +11,8 @@ namespace tenon::TENON_ABI::op {
 /// the unused one of the two is left out or empty. Only tf_crop_and_resize reads roi, the parts of the axes
 /// to take: their starts, then their ends, in [0, 1]; without it all is taken. Integers are computed as real
 /// numbers and truncated.
+/// The text multiplies the extents by the roi's too, but ONNX's inference and its reference do not: files
+/// declare the extents without it, so scales alone decide.
 /// op::Resize{.mode = "linear"}(x, roi, scales) of (4,4), (0) and (2) gives (8,6) for scales 2 and 1.5.
 struct Resize {
   int64_t antialias = 0;  ///< whether shortened axes get the mean of all that they cover; not for nearest
