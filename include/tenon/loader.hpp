@@ -27,8 +27,9 @@ struct LoadOptions {
   /// A folder, such as a download cache, all of whose contents the model may read: links next to the model
   /// may lead to files within it. Empty: external data that is a symbolic or hard link is refused.
   std::filesystem::path trusted_root{};
-  /// Inputs of the main graph must have the extents that the model declares. False: these extents are
-  /// ignored, as by ONNX's reference evaluator. Declared types are required in either case.
+  /// Inputs of the main graph must have the extents that the model declares; a symbol is one extent in all of
+  /// them, and the elements of a sequence have the extents that are declared for elements. False: these
+  /// extents are ignored, as by ONNX's reference evaluator. Declared types are required in either case.
   bool declared_extents = true;
   /// Outputs of graphs and bodies must have the types that the model declares. False: these types are
   /// ignored, as by ONNX's reference evaluator. Declared extents of outputs are checked only by `check` with

@@ -170,7 +170,8 @@ struct Diagnostic {
 struct CheckOptions {
   /// See LoadOptions::registry. Nodes of all its domains are checked against its operators.
   const Registry* registry = nullptr;
-  /// Also run shape inference, as in ONNX's strict mode with checked types, if nothing else is wrong.
+  /// Also run shape inference, as in ONNX's strict mode with checked types, if nothing else is wrong, and
+  /// warn of operators that are not known.
   bool full = false;
   /// Functions may import operator versions that differ from the model's.
   bool skip_opset_compatibility = false;

@@ -138,9 +138,9 @@ class Session {
 
   /// Runs the graph: s.run({{"x", batch}})["y"]. Inputs with default values may be omitted, and inputs on
   /// which no requested output depends. Error{invalid_argument} for unknown or missing inputs, {invalid_type,
-  /// invalid_shape} for inputs that do not fit. Errors of operators are passed on with the node's name. An
-  /// error while compiling a new program reaches all runs that wait for it, unless it comes from the bounds
-  /// of the compiling run; the next run tries again.
+  /// invalid_shape} for inputs that do not fit, or in which a symbolic extent differs. Errors of operators
+  /// are passed on with the node's name. An error while compiling a new program reaches all runs that wait
+  /// for it, unless it comes from the bounds of the compiling run; the next run tries again.
   [[nodiscard]] Outputs run(const Feeds& feeds, const RunOptions& options = {}) const;
   /// The same, but writes into the results of an earlier run, reusing their memory.
   void run(const Feeds& feeds, Outputs& outputs, const RunOptions& options = {}) const;
