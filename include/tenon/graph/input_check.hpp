@@ -18,8 +18,7 @@ void check_extents(const Graph& graph, const Dims& dims, const Extents& extents,
     declared += str_cat(declared.empty() ? "" : ",", d.known()      ? std::to_string(d.value())
                                                      : d.symbolic() ? std::string(graph.symbol_name(d))
                                                                     : "?");
-  throw Error(ErrorCode::invalid_shape, where(),
-              str_cat(to_string(extents), " given, (", declared, ") declared"));
+  raise(ErrorCode::invalid_shape, where(), to_string(extents), " given, (", declared, ") declared");
 }
 
 /// Error unless an input has the declared type and extents. Those of a sequence or an optional value are its
@@ -27,8 +26,8 @@ void check_extents(const Graph& graph, const Dims& dims, const Extents& extents,
 inline void check_input(const Graph& graph, const Graph::ValueEntry& e, const Value& v) {
   const auto where = [&] { return str_cat("input '", e.name, "'"); };
   if (e.info.type && e.info.type.kind != Kind::unknown && !(v.type() == e.info.type))
-    throw Error(ErrorCode::invalid_type, where(),
-                str_cat(to_string(v.type()), " given, ", to_string(e.info.type), " declared"));
+    raise(ErrorCode::invalid_type, where(), to_string(v.type()), " given, ", to_string(e.info.type),
+          " declared");
   if (v.is_tensor()) return check_extents(graph, e.info.dims, v.tensor().extents(), where);
   const Value& inner = v.is_optional() && v.optional().value ? *v.optional().value : v;
   if (inner.is_tensor()) return check_extents(graph, e.info.dims, inner.tensor().extents(), where);
@@ -76,9 +75,9 @@ inline void check_symbols(const Graph& graph, std::span<const Value* const> inpu
     const auto name = [&](const Use& use) {
       return str_cat("'", graph.entry(graph.inputs()[use.input]).name, "'");
     };
-    throw Error(ErrorCode::invalid_shape, str_cat("input ", name(b)),
-                str_cat("the extent '", graph.symbol_name(Dim::symbol(b.symbol)), "' is ", b.extent,
-                        " here, and ", a.extent, " in input ", name(a)));
+    raise(ErrorCode::invalid_shape, str_cat("input ", name(b)), "the extent '",
+          graph.symbol_name(Dim::symbol(b.symbol)), "' is ", b.extent, " here, and ", a.extent, " in input ",
+          name(a));
   }
 }
 
