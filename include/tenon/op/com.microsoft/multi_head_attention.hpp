@@ -127,7 +127,7 @@ struct MultiHeadAttention {
                        .keys = k[k.rank() - 2],
                        .past = to.dims(6).ranked() ? to.dims(6)[2] : Dim(),
                        .mask_dims = to.dims(4)};
-    if (!body.known() || (body.mask >= 0 && !body.mask_dims.ranked())) return {};
+    if (!body.known()) return {};
     if (to.input(3) >= 0) {
       if (!q[2].known() || !v[2].known()) return {};
       const int64_t n = q[2].value();

@@ -8,8 +8,10 @@
 #include "tenon/op/logical/less.hpp"
 #include "tenon/op/math/add.hpp"
 #include "tenon/op/nn/attention.hpp"
+#include "tenon/op/tensor/gather.hpp"
 #include "tenon/op/tensor/identity.hpp"
 #include "tenon/op/tensor/slice.hpp"
+#include "tenon/op/tensor/split.hpp"
 #include "tenon/op/tensor/squeeze.hpp"
 #include "tenon/op/tensor/where.hpp"
 
@@ -24,13 +26,14 @@ struct AttentionBody {
   float scale = 0;        ///< 0: 1 / sqrt(head size)
   DType type = DType::float32;
   int32_t q = -1, k = -1, v = -1, past_key = -1, past_value = -1, mask = -1, bias = -1;
-  bool split_heads = false;  ///< k and v are of rank 4
-  Dim batch, keys, past;     ///< extents as far as they are known
-  Dims mask_dims;
+  bool split_heads = false;     ///< k and v are of rank 4
+  Dim batch{}, keys{}, past{};  ///< extents as far as they are known
+  Dims mask_dims{};
 
   /// Whether the extents suffice for `lower`.
   bool known() const {
-    return mask < 0 || mask_dims.rank() > 1 || (mask_dims.ranked() && mask_dims[0].known() && batch.known());
+    return mask < 0 || mask_dims.rank() > 1 ||
+           (mask_dims.rank() == 1 && mask_dims[0].known() && batch.known());
   }
   /// Adds nodes, and returns the results: Y, the keys, the values, the masked scores.
   template <class L>
@@ -112,6 +115,88 @@ constexpr void check_scores_bias(Infer& i, int input, const Dims& scores) {
   for (int k = 0; k < 4; ++k)
     if (b[k].differs(scores[k]) && !(k < 2 && b[k].is(1)))
       return i.fail(i.name(input), " ", b, " does not stretch to ", scores);
+}
+
+/// The operands of an attention that projects its input, by their numbers.
+struct ProjectedAttention {
+  static constexpr int none = 100;  ///< no input has that number
+
+  int weights = 1, bias = 2, mask = 3, past = 4, scores_bias = none;
+  int64_t heads = 0;
+  Ints sizes{};  ///< of Q, K and V; empty: equal ones
+
+  struct Parts {
+    Dim q, k, v;
+  };
+  /// The sizes, given that of the projection.
+  constexpr Parts parts(Dim all) const {
+    if (sizes.size() == 3) return {sizes[0], sizes[1], sizes[2]};
+    return {all / 3, all / 3, all / 3};
+  }
+};
+
+/// The rule of input (batch, steps, size), number 0, weights (size, Q + K + V), and `present`, result 1.
+constexpr void infer_projected_attention(Infer& i, const ProjectedAttention& o) {
+  if (!i.expect_at_least("num_heads", o.heads, 1)) return;
+  if (!i.expect_rank(0, 3) || !i.expect_rank(o.weights, 2)) return;
+  if (!o.sizes.empty()) {
+    if (!i.expect_entries("qkv_hidden_sizes", o.sizes.size(), 3)) return;
+    for (const int64_t size : o.sizes)
+      if (!i.expect_at_least("qkv_hidden_sizes", size, 0)) return;
+  }
+  if (i.has(o.past) && i.has(o.scores_bias))
+    return i.fail("past together with attention_bias is not supported");
+  const Dims &x = i.dims(0), &w = i.dims(o.weights), &past = i.dims(o.past);
+  if (!x.ranked() || !w.ranked()) return;
+  i.unify(x[2], w[0], "inner extents");
+  if (i.has(o.bias) && (!i.expect_rank(o.bias, 1) || !i.expect_extents(o.bias, {w[1]}))) return;
+  if (o.sizes.empty() && (w[1] % 3).differs(0)) return i.fail("weights ", w, " are not for Q, K and V");
+  const auto [q, k, v] = o.parts(w[1]);
+  if ((q + k + v).differs(w[1])) return i.fail("weights ", w, " are not of the sizes of Q, K and V");
+  for (const Dim size : {q, k, v})
+    if ((size % o.heads).differs(0)) return i.fail(size, " numbers do not make ", o.heads, " heads");
+  i.unify(q, k, "sizes of Q and K");
+  if ((i.has(o.past) || i.outputs() > 1) && v.differs(k))
+    return i.fail("past and present need equal sizes of K and V");
+  const Dim heads = o.heads, size = v / o.heads;
+  Dim all = x[1];
+  if (i.has(o.past)) {
+    if (!i.expect_rank(o.past, 5) || !i.expect_extents(o.past, {2, x[0], heads, Dim(), size})) return;
+    i.for_runs([&] {
+      if (i.outputs() < 2) i.fail("past needs present");
+    });
+    all = past.ranked() ? past[3] + x[1] : Dim();
+  }
+  check_key_mask(i, o.mask, x[0], x[1], all);
+  check_scores_bias(i, o.scores_bias, {x[0], heads, x[1], all});
+  i.out(0, {x[0], x[1], v});
+  i.out(1, {2, x[0], heads, all, size});
+}
+
+/// The nodes of an attention whose Q, K and V are parts of the value `all`; `body` has what attributes state.
+template <class L>
+std::vector<int32_t> projected_attention(L& to, const ProjectedAttention& o, int32_t all,
+                                         AttentionBody body) {
+  using namespace function_body;
+  const Dims &x = to.dims(0), &w = to.dims(o.weights), &past = to.dims(o.past);
+  if (!x.ranked() || !w.ranked() || !w[1].known()) return {};
+  body.heads = o.heads;
+  body.mask = to.input(o.mask);
+  body.bias = to.input(o.scores_bias);
+  body.batch = x[0], body.keys = x[1], body.past = past.ranked() ? past[3] : Dim();
+  body.mask_dims = to.dims(o.mask);
+  if (!body.known()) return {};
+  const auto [q, k, v] = o.parts(w[1]);
+  const std::vector<int32_t> parts =
+      to.add(Split{.axis = 2}, {all, ints(to, {q.value(), k.value(), v.value()})}, 3);
+  body.q = parts[0], body.k = parts[1], body.v = parts[2];
+  if (to.input(o.past) >= 0) {
+    body.past_key = to.add(Gather{}, {to.input(o.past), number(to, DType::int64, 0)});
+    body.past_value = to.add(Gather{}, {to.input(o.past), number(to, DType::int64, 1)});
+  }
+  const std::vector<int32_t> made = body.lower(to);
+  if (!k.same(v)) return {made[0], made[1]};  // without equal sizes there is no `present`
+  return {made[0], to.add(Concat{.axis = 0}, {unsqueezed(to, made[1], {0}), unsqueezed(to, made[2], {0})})};
 }
 
 }  // namespace tenon::TENON_ABI::op

@@ -15,15 +15,17 @@ inline constexpr TypeSet quantized_23 = quantized_21 | types::float4s;
 inline constexpr TypeSet quantized_25 = quantized_23 | types::int2s;
 
 /// The rule for input 0 and its scales and zero points, inputs 1 and 2: one scale, one for each index of the
-/// axis, or one for each block of `block_size` along it. Output 0 has input 0's extents.
-constexpr void infer_quantization(Infer& i, int64_t axis, int64_t block_size) {
+/// axis, or one for each block of `block_size` along it. Output 0 has input 0's extents. Before version
+/// `axis_since` there is one scale.
+constexpr void infer_quantization(Infer& i, int64_t axis, int64_t block_size, int axis_since = 13) {
   const Dims &x = i.dims(0), &scale = i.dims(1), &zero = i.dims(2);
   i.out(0, x);
   if (!i.expect_at_least("block_size", block_size, 0)) return;
   if (!scale.count().is(1) || !zero.count().is(1)) i.unify(scale, zero, "extents of scale and zero point");
   // Scales of unknown extents may be a single one.
   if (i.failed() || !i.ranked(0, 1) || !scale.count().differs(1)) return;
-  if (i.version() < 13) return i.fail("before version 13 there is one scale, not ", scale);
+  if (i.version() < axis_since)
+    return i.fail("before version ", axis_since, " there is one scale, not ", scale);
   if (x.rank() == 0) return i.fail("a scalar takes one scale, not ", scale);
   const int a = i.axis(axis, x.rank());
   if (i.failed()) return;

@@ -293,6 +293,10 @@ class Lowering {
   int32_t add(const Op& op, std::initializer_list<int32_t> inputs) {
     return add_node(AnyOperator::make(op), inputs, 1)[0];
   }
+  template <class Op>
+  int32_t add(const Op& op, std::span<const int32_t> inputs) {
+    return add_node(AnyOperator::make(op), inputs, 1)[0];
+  }
   /// A node with `results` results.
   template <class Op>
   std::vector<int32_t> add(const Op& op, std::initializer_list<int32_t> inputs, int results) {

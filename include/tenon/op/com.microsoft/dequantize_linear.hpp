@@ -1,0 +1,39 @@
+// DequantizeLinear: numbers of a quantised tensor.
+// github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md#com.microsoft.DequantizeLinear
+#pragma once
+
+#include "tenon/op/framework/registry.hpp"
+#include "tenon/op/quantization/dequantize_linear.hpp"
+
+namespace tenon::TENON_ABI::op::com_microsoft {
+
+/// y = (x - x_zero_point) * x_scale, like the operator of ONNX, for files of opsets without its types: 16-bit
+/// and 4-bit integers, 16-bit floats, and scales along `axis`.
+/// op::com_microsoft::DequantizeLinear{}(uint8_t{130}, 0.5f, uint8_t{128}) gives 1.
+struct DequantizeLinear {
+  int64_t axis = 1;
+  int64_t block_size = 0;
+
+  static constexpr TypeSet bytes = types::int8 | types::uint8 | types::int16 | types::uint16 | types::int4s;
+  static constexpr Spec spec{
+      .name = "DequantizeLinear",
+      .domain = "com.microsoft",
+      .since = {1},
+      .inputs = {{"x", "T1"}, {"x_scale", "T2"}, {"x_zero_point", "T1", optional}},
+      .outputs = {{"y", "T2"}},
+      .types = {{"T1", bytes | types::int32}, {"T2", types::float32 | types::float16}}};
+  static constexpr Attributes attributes{attr("axis", &DequantizeLinear::axis),
+                                         attr("block_size", &DequantizeLinear::block_size)};
+
+  constexpr void infer(Infer& i) const { infer_quantization(i, axis, block_size, 1); }
+  template <class L>
+  int32_t lower(L& to) const {
+    return to.add(op::DequantizeLinear{.axis = axis, .block_size = block_size},
+                  {to.input(0), to.input(1), to.input(2)});
+  }
+  auto operator()(const auto&... in) const { return call(*this, in...); }
+};
+
+}  // namespace tenon::TENON_ABI::op::com_microsoft
+
+TENON_OPERATORS(tenon::op::com_microsoft::DequantizeLinear)

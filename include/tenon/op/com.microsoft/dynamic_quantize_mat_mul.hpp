@@ -1,0 +1,48 @@
+// DynamicQuantizeMatMul: matrix product of floats, quantised as the run needs, and bytes.
+// github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md#com.microsoft.DynamicQuantizeMatMul
+#pragma once
+
+#include "tenon/op/families/integer_product_body.hpp"
+#include "tenon/op/quantization/dynamic_quantize_linear.hpp"
+
+namespace tenon::TENON_ABI::op::com_microsoft {
+
+/// Y = A' (B - b_zero_point) * b_scale + bias, where A' is A by DynamicQuantizeLinear; b_scale and
+/// b_zero_point are one number or one for each column of B.
+/// op::com_microsoft::DynamicQuantizeMatMul{}(a, b, 0.5f) of (2,3) and (3,4) gives (2,4).
+struct DynamicQuantizeMatMul {
+  static constexpr Spec spec{.name = "DynamicQuantizeMatMul",
+                             .domain = "com.microsoft",
+                             .since = {1},
+                             .inputs = {{"A", "T1"},
+                                        {"B", "T2"},
+                                        {"b_scale", "T1"},
+                                        {"b_zero_point", "T2", optional},
+                                        {"bias", "T1", optional}},
+                             .outputs = {{"Y", "T1"}},
+                             .types = {{"T1", types::float32}, {"T2", types::int8 | types::uint8}}};
+
+  constexpr void infer(Infer& i) const {
+    const Dims y = infer_matmul(i, i.dims(0), i.dims(1));
+    for (int k : {2, 3}) MatMulInteger::check_zeros(i, k, i.dims(1), false);
+    if (i.has(4) && (!i.expect_rank(4, 1) || (y.rank() > 0 && !i.expect_extents(4, {y[y.rank() - 1]}))))
+      return;
+    i.out(0, y);
+  }
+  template <class L>
+  int32_t lower(L& to) const {
+    const std::vector<int32_t> a = to.add(DynamicQuantizeLinear{}, {to.input(0)}, 3);
+    return function_body::scaled_product(to, {.a = a[0],
+                                              .b = to.input(1),
+                                              .a_zero = a[2],
+                                              .b_zero = to.input(3),
+                                              .a_scale = a[1],
+                                              .b_scale = to.input(2),
+                                              .bias = to.input(4)});
+  }
+  auto operator()(const auto&... in) const { return call(*this, in...); }
+};
+
+}  // namespace tenon::TENON_ABI::op::com_microsoft
+
+TENON_OPERATORS(tenon::op::com_microsoft::DynamicQuantizeMatMul)
