@@ -2,6 +2,36 @@
 #include "loader/graph/importer.hpp"
 
 namespace tenon::TENON_ABI::loader {
+namespace {
+
+// What to do about operators of other domains; empty where nothing is known.
+std::string_view advice_on(std::string_view domain, std::string_view name, const Registry& registry) {
+  constexpr std::string_view pack = "com.microsoft";
+  if (domain == pack && registry.newest(pack) == 0)
+    return "a program that links //:com_microsoft_operators, Tenon::com_microsoft in CMake, and passes a "
+           "registry with register_com_microsoft has many of ONNX Runtime's operators";
+  if (domain == pack)
+    return "ONNX Runtime's optimiser and its tools write operators of com.microsoft: save the model before "
+           "them, or with fewer optimisations";
+  if (domain == "com.microsoft.nchwc" || domain == "com.ms.internal.nhwc")
+    return "ONNX Runtime lays tensors out for one processor in this domain: save the optimised model at "
+           "level "
+           "extended or below";
+  if (domain == "ai.onnx.contrib" || domain == "com.microsoft.extensions")
+    return "ONNX Runtime's extensions, such as tokenizers and decoders, are not supported: run them before "
+           "or "
+           "after the model, or register operators for them";
+  if (domain.starts_with("mmdeploy") || domain.starts_with("mmcv"))
+    return "plugins of MMDeploy are not supported: export with ONNX's own operators";
+  if (domain.starts_with("trt.") || name.ends_with("_TRT"))
+    return "plugins of TensorRT are not supported: export for ONNX, with NonMaxSuppression in the place of "
+           "their suppression";
+  if (domain == "org.pytorch.aten")
+    return "PyTorch writes operators that ONNX lacks into this domain: export without that fallback";
+  return {};
+}
+
+}  // namespace
 
 void Importer::report_missing() {
   for (const auto& [domain, version] : opsets_) check_opset(domain, version);
@@ -15,6 +45,7 @@ void Importer::report_missing() {
   if (missing_.empty()) return;
   std::string list;
   for (const std::string& s : missing_) list += str_cat(list.empty() ? "" : "; ", s);
+  for (const std::string_view advice : advice_) list += str_cat(". ", advice);
   throw Error(ErrorCode::not_supported, "model", list);
 }
 
@@ -49,10 +80,12 @@ void Importer::scan(const onnx::NodeProto& n, const Opsets& opsets) {
   if (find_function(n) != nullptr) return;
   const auto domain = canonical(n.domain());
   const auto it = opsets.find(domain);
-  if (it == opsets.end())
-    missing_.insert(str_cat("operator ", display(domain), ".", n.op_type(), " (the domain is not imported)"));
-  else if (registry_.find(domain, n.op_type(), it->second).op_class == nullptr)
-    missing_.insert(str_cat("operator ", display(domain), ".", n.op_type(), " at opset ", it->second));
+  const bool imported = it != opsets.end();
+  if (imported && registry_.find(domain, n.op_type(), it->second).op_class != nullptr) return;
+  missing_.insert(str_cat("operator ", display(domain), ".", n.op_type(),
+                          imported ? str_cat(" at opset ", it->second) : " (the domain is not imported)"));
+  if (const std::string_view advice = advice_on(domain, n.op_type(), registry_); !advice.empty())
+    advice_.insert(advice);
 }
 
 }  // namespace tenon::TENON_ABI::loader

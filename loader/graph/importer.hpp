@@ -140,6 +140,7 @@ class Importer {
   std::map<FunctionKey, const onnx::FunctionProto*> functions_;
   std::vector<const onnx::FunctionProto*> calls_;
   std::set<std::string> missing_;
+  std::set<std::string_view> advice_;  // on missing operators
   int64_t nodes_ = 0;
   int64_t bytes_ = 0;
   std::size_t walked_ = 0;

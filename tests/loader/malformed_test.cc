@@ -241,6 +241,36 @@ TEST_CASE("everything that is missing is listed in one error") {
   CHECK(holds(text, "ai.onnx.Frobnicate"));
   CHECK(holds(text, "ai.onnx.Quux"));
   CHECK(holds(text, "com.unknown"));
+  CHECK(!holds(text, ". "));
+}
+
+TEST_CASE("operators of known other domains are missing with advice") {
+  const struct {
+    const char *domain, *name, *advice;
+  } rows[] = {{"com.microsoft", "Gelu", "register_com_microsoft"},
+              {"com.microsoft.nchwc", "Conv", "level extended or below"},
+              {"com.ms.internal.nhwc", "Conv", "level extended or below"},
+              {"ai.onnx.contrib", "BertTokenizer", "before or after the model"},
+              {"mmdeploy", "MMCVRoiAlign", "export with ONNX's own operators"},
+              {"trt.plugins", "Anything", "plugins of TensorRT"},
+              {"", "EfficientNMS_TRT", "plugins of TensorRT"},
+              {"org.pytorch.aten", "ATen", "without that fallback"}};
+  for (const auto& row : rows) {
+    CAPTURE(row.name);
+    onnx::ModelProto m = small_model();
+    if (*row.domain != 0) {
+      auto* opset = m.add_opset_import();
+      opset->set_domain(row.domain);
+      opset->set_version(1);
+    }
+    auto* n = m.mutable_graph()->add_node();
+    n->set_domain(row.domain);
+    n->set_op_type(row.name);
+    n->add_output("missing_out");
+    const std::string text = refusal_of(m);
+    CHECK(holds(text, row.name));
+    CHECK(holds(text, row.advice));
+  }
 }
 
 TEST_CASE("functions that call themselves") {
