@@ -31,11 +31,11 @@ class Graph::LoweredNode final : public Lowering {
     const auto at = static_cast<std::size_t>(number);
     return at < node_.inputs.size() ? node_.inputs[at] : -1;
   }
-  const AnyTensor* elements(int number) const override {
+  AnyTensor elements(int number) const override {
     const ValueId v = input(number);
-    if (v < 0 || graph_.entry(v).source != Source::constant) return nullptr;
+    if (v < 0 || graph_.entry(v).source != Source::constant) return {};
     const Value& content = graph_.entry(v).content;
-    return content.is_tensor() ? &content.tensor() : nullptr;
+    return content.is_tensor() ? content.tensor() : AnyTensor();
   }
   ValueId constant(const AnyTensor& tensor) override { return graph_.add_constant({}, tensor); }
 

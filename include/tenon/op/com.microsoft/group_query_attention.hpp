@@ -79,7 +79,8 @@ struct GroupQueryAttention {
                              .types = {{"T", floats},
                                        {"T_CACHE", floats | types::int8 | types::uint8},
                                        {"T_KV_SCALE", types::float32},
-                                       {"M", types::int32}}};
+                                       {"M", types::int32}},
+                             .workspace = Workspace::unplanned};
   static constexpr Attributes attributes{
       attr("causal", &GroupQueryAttention::causal).flag(),
       attr("do_rotary", &GroupQueryAttention::do_rotary).flag(),

@@ -140,11 +140,11 @@ struct MatMulNBits {
   }
   template <class L>
   int32_t lower(L& to) const {
-    const AnyTensor* codes = to.elements(1);
-    if (codes == nullptr) return -1;
+    const AnyTensor codes = to.elements(1);
+    if (!codes.storage()) return -1;
     const bool grouped = to.input(4) >= 0, packed_zeros = to.in(3).type.element == DType::uint8;
-    const int32_t w = grouped || (to.input(3) >= 0 && !packed_zeros) ? matrix_of_floats(to, *codes)
-                                                                     : matrix_of_integers(to, *codes);
+    const int32_t w = grouped || (to.input(3) >= 0 && !packed_zeros) ? matrix_of_floats(to, codes)
+                                                                     : matrix_of_integers(to, codes);
     if (w < 0) return -1;
     const int32_t y = to.add(MatMul{}, {to.input(0), to.add(Transpose{.perm = {1, 0}}, {w})});
     return to.input(5) < 0 ? y : to.add(Add{}, {y, to.input(5)});
@@ -169,10 +169,10 @@ struct MatMulNBits {
   /// W as a DequantizeLinear of B's integers, which passes leave packed.
   template <class L>
   int32_t matrix_of_integers(L& to, const AnyTensor& codes) const {
-    const AnyTensor* zeros = to.elements(3);
-    if (to.input(3) >= 0 && zeros == nullptr) return -1;
-    const int32_t zero = to.constant(zeros == nullptr ? packed_detail::middles(*N, blocks(), bits)
-                                                      : packed_detail::unpacked(*zeros, *N, blocks(), bits));
+    const AnyTensor zeros = to.elements(3);
+    if (to.input(3) >= 0 && !zeros.storage()) return -1;
+    const int32_t zero = to.constant(to.input(3) < 0 ? packed_detail::middles(*N, blocks(), bits)
+                                                     : packed_detail::unpacked(zeros, *N, blocks(), bits));
     return to.add(DequantizeLinear{.axis = 1, .block_size = *block_size},
                   {to.constant(packed_detail::unpacked(codes, *N, *K, bits)),
                    reshaped(to, to.input(2), {*N, blocks()}), zero});
@@ -183,9 +183,9 @@ struct MatMulNBits {
   int32_t matrix_of_floats(L& to, const AnyTensor& codes) const {
     const bool grouped = to.input(4) >= 0;
     if (grouped) {
-      const AnyTensor* groups = to.elements(4);
-      if (groups == nullptr) return -1;
-      check_groups(*groups);
+      const AnyTensor groups = to.elements(4);
+      if (!groups.storage()) return -1;
+      check_groups(groups);
     }
     const DType type = to.in(2).type.element;
     const int64_t whole = blocks() * *block_size, width = grouped ? *K : whole;

@@ -285,8 +285,8 @@ class Lowering {
   }
   const Dims& dims(int input) const { return in(input).dims; }
   virtual int32_t input(int number) const = 0;
-  /// The elements of an operand where they exist (constants and run time), else null.
-  virtual const AnyTensor* elements(int input) const = 0;
+  /// An operand where its elements exist (constants and run time), else a tensor of undefined type.
+  virtual AnyTensor elements(int input) const = 0;
   virtual int32_t constant(const AnyTensor& tensor) = 0;
   /// A node with one result.
   template <class Op>
@@ -326,9 +326,9 @@ class RunLowering final : public Lowering {
     const auto at = static_cast<std::size_t>(number);
     return at < operands_ && values_[at] ? number : -1;
   }
-  const AnyTensor* elements(int number) const override {
+  AnyTensor elements(int number) const override {
     const auto at = static_cast<std::size_t>(number);
-    return at < operands_ && values_[at].is_tensor() ? &values_[at].tensor() : nullptr;
+    return at < operands_ && values_[at].is_tensor() ? values_[at].tensor() : AnyTensor();
   }
   int32_t constant(const AnyTensor& tensor) override { return keep(tensor); }
   Value& value(int32_t v) { return values_[static_cast<std::size_t>(v)]; }
