@@ -180,10 +180,11 @@ int inline_calls(Arguments arguments) {
   for (const auto& list : {options.only.value_or(std::vector<FunctionName>{}), options.except})
     for (const FunctionName& n : list)
       if (!is_there(n))
-        throw Error(ErrorCode::not_supported, file.string(),
-                    str_cat("no function '", n.name, "' of '", n.domain, "' is in the model",
-                            options.schema_functions ? ", and no operator's function has this name"
-                                                     : "; --schema-functions are those of operators"));
+        throw Error(
+            ErrorCode::not_supported, file.string(),
+            str_cat("no function '", n.name, "' of '", n.domain, "' is in the model",
+                    options.schema_functions ? ", and no operator's function has this name"
+                                             : "; --schema-functions inlines the functions of operators"));
   loader::in_file(file, [&] { loader::inline_functions(model, options); });
   output.write(std::move(model), loader::folder_of(file));
   return 0;
