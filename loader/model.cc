@@ -19,7 +19,6 @@
 #include "loader/message.hpp"
 #include "loader/text/parse_text.hpp"
 #include "loader/text/print_text.hpp"
-#include "tenon/graph/passes.hpp"
 #include "tenon/loader.hpp"
 
 namespace tenon::TENON_ABI {
@@ -143,11 +142,6 @@ std::string print_text(const Model& model) { return loader::print_text(model.pro
 Graph load_graph(const std::filesystem::path& file, const LoadOptions& options) {
   return read_graph(file, loader::MappedFile::open(file), options,
                     external_source(options, loader::folder_of(file)), loader::Placement::aligned);
-}
-
-SessionOptions loader::with_standard_passes(SessionOptions options) {
-  if (!options.passes) options.passes = standard_passes();
-  return options;
 }
 
 Session load(const std::filesystem::path& file, const SessionOptions& session, const LoadOptions& options) {

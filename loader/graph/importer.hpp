@@ -32,6 +32,8 @@ class Importer {
   Graph run();
 
  private:
+  static constexpr std::size_t max_prefix = 500;  // of names
+
   // Names to values. A scope of a graph attribute sees its outer scope through captures. A function sees
   // nothing outside, but a graph that its call gives also reads names of the caller, as bodies read names
   // around them. A sparse constant stays sparse for operators that take sparse tensors; for all others it is

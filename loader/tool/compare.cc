@@ -9,7 +9,6 @@
 #include "loader/tool/shapes.hpp"
 #include "loader/tool/values.hpp"
 #include "tenon/base/convert.hpp"
-#include "tenon/graph/passes.hpp"
 
 namespace tenon::TENON_ABI::tool {
 namespace {
