@@ -112,7 +112,8 @@ struct SaveOptions {
 ///     save(model, "model.onnx", {.opset = 21, .external_threshold = 1 << 20});
 ///
 /// The same model, options and name give the same bytes. The message is kept as it is, including unknown
-/// fields, except for data that moves: elements in typed fields then become raw data. External data is
+/// fields, except for nodes that stand before others whose results they read, which move after these, and for
+/// data that moves: elements in typed fields then become raw data. External data is
 /// aligned to 64 bytes, and to whole pages from 64 KiB on. Tensors that share their data still do.
 ///
 /// The model's file is replaced atomically, after the data is on the disk. Since different data gets a

@@ -98,13 +98,14 @@ class Checker {
   void nodes(const List& list, Scope& scope, More more) {
     Place* const place = findings_.place;
     const Place before = *place;
+    open_lists_.emplace_back();
+    for (const auto& n : list) open_lists_.back().names.insert(n.output().begin(), n.output().end());
     for (int k = 0; k < list.size(); ++k) {
       const onnx::NodeProto& n = list[k];
       place->node = &n;
       place->index = k;
       for (const auto& name : n.input())
-        if (!name.empty() && !scope.has(name))
-          error("order", "input ", shown(name), " is not defined by anything before the node");
+        if (!name.empty() && !scope.has(name)) report_undefined(name);
       more(n);
       node(n, scope);
       for (const auto& name : n.output()) {
@@ -116,6 +117,27 @@ class Checker {
     }
     place->node = before.node;
     place->index = before.index;
+    if (const int64_t more_early = open_lists_.back().early_reads - 1; more_early > 0)
+      findings_.extend(open_lists_.back().first,
+                       str_cat("; ", more_early, more_early == 1 ? " more input is" : " more inputs are",
+                               " read too early in the same list of nodes"));
+    open_lists_.pop_back();
+  }
+
+  // The results of the nodes of a list that is being checked, and the reads of them by nodes that stand
+  // earlier, in the list or in bodies of its nodes.
+  struct NodeResults {
+    Names names{};
+    int64_t early_reads = 0;
+    Findings::Number first{};  // of the error about the reads
+  };
+  void report_undefined(const std::string& name) {
+    const auto list = std::find_if(open_lists_.rbegin(), open_lists_.rend(),
+                                   [&](const NodeResults& r) { return r.names.contains(name); });
+    if (list == open_lists_.rend())
+      return error("order", "input ", shown(name), " is not defined by anything before the node");
+    if (++list->early_reads > 1) return;
+    list->first = findings_.numbered_error("order", "input ", shown(name), " is defined only after the node");
   }
 
   // The rank of a value, -1 if unknown.
@@ -146,8 +168,9 @@ class Checker {
   Functions functions_;
   Configurations configurations_;
   const Configurations* known_configurations_ = nullptr;
-  const Names* parameters_ = nullptr;  // attributes of the function that is being checked
-  bool outside_functions_ = false;     // known to be
+  const Names* parameters_ = nullptr;    // attributes of the function that is being checked
+  bool outside_functions_ = false;       // known to be
+  std::vector<NodeResults> open_lists_;  // from the outermost to the innermost
   int depth_ = 0;
   Symbols symbols_;
   int64_t odd_names_ = 0;

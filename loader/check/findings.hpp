@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -36,10 +37,23 @@ class Findings {
   ExternalFiles external;  ///< for a model whose folder is known
   Place* place = nullptr;
 
+  /// A finding's number; none if there was no room for it.
+  using Number = std::optional<std::size_t>;
+
   template <class... Parts>
   void error(std::string_view rule, const Parts&... parts) {
+    numbered_error(rule, parts...);
+  }
+  template <class... Parts>
+  Number numbered_error(std::string_view rule, const Parts&... parts) {
     ++errors_;
-    if (room()) add(Severity::error, rule, str_cat(parts...));
+    if (!room()) return std::nullopt;
+    add(Severity::error, rule, str_cat(parts...));
+    return found_.size() - 1;
+  }
+  /// Appends to the message of a finding.
+  void extend(Number finding, std::string_view text) {
+    if (finding) found_[*finding].message += text;
   }
   template <class... Parts>
   void warn(std::string_view rule, const Parts&... parts) {

@@ -5,6 +5,7 @@
 #include "loader/check/check.hpp"
 #include "loader/check/findings.hpp"
 #include "loader/convert/convert_rule.hpp"
+#include "loader/edit/order.hpp"
 #include "loader/format/large_data.hpp"
 #include "loader/infer/infer.hpp"
 
@@ -436,6 +437,7 @@ void convert_opset(onnx::ModelProto& model, int opset, const Registry& registry)
   if (const int newest = registry.newest(""); opset < 1 || opset > newest)
     throw Error(ErrorCode::not_supported, "model", str_cat("opset ", opset, ": there are 1 to ", newest));
   const int own = opset_of(model, registry);
+  sort_nodes(model);
   const bool sound = demand_sound(model, "model", false, registry);
   LargeData data(model);
   onnx::ModelProto converted = model;

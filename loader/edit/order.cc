@@ -1,5 +1,6 @@
 #include "loader/edit/order.hpp"
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <queue>
@@ -37,19 +38,8 @@ void add_names_read(const onnx::NodeProto& n, Names& read) {
   }
 }
 
-}  // namespace
-
-bool names_values(const onnx::NodeProto& n) {
-  return n.op_type() == "Gradient" && n.domain() == "ai.onnx.preview.training";
-}
-
-std::set<std::string_view> names_read(const onnx::NodeProto& n) {
-  Names read;
-  add_names_read(n, read);
-  return read;
-}
-
-std::vector<const onnx::NodeProto*> in_order(const NodeList& nodes) {
+// The numbers of the nodes in order, without those of cycles and their readers.
+std::vector<int> order_of(const NodeList& nodes) {
   std::map<std::string_view, int> producers;
   for (int k = 0; k < nodes.size(); ++k)
     for (const auto& name : nodes[k].output())
@@ -69,18 +59,65 @@ std::vector<const onnx::NodeProto*> in_order(const NodeList& nodes) {
   std::priority_queue<int, std::vector<int>, std::greater<>> ready;
   for (int k = 0; k < nodes.size(); ++k)
     if (awaited[static_cast<std::size_t>(k)] == 0) ready.push(k);
-  std::vector<const onnx::NodeProto*> order;
+  std::vector<int> order;
   order.reserve(count);
   while (!ready.empty()) {
     const int k = ready.top();
     ready.pop();
-    order.push_back(&nodes[k]);
+    order.push_back(k);
     for (int reader : readers[static_cast<std::size_t>(k)])
       if (--awaited[static_cast<std::size_t>(reader)] == 0) ready.push(reader);
   }
-  for (int k = 0; k < nodes.size(); ++k)
-    if (awaited[static_cast<std::size_t>(k)] > 0) order.push_back(&nodes[k]);
   return order;
+}
+
+void sort_nodes(NodeList& nodes) {
+  const std::vector<int> order = order_of(nodes);
+  if (static_cast<int>(order.size()) == nodes.size() && !std::ranges::is_sorted(order)) {
+    NodeList sorted;
+    sorted.Reserve(nodes.size());
+    for (int k : order) sorted.Add()->Swap(nodes.Mutable(k));
+    nodes.Swap(&sorted);
+  }
+  for (auto& n : nodes)
+    for (auto& a : *n.mutable_attribute()) {
+      if (a.has_g()) sort_nodes(*a.mutable_g()->mutable_node());
+      for (auto& g : *a.mutable_graphs()) sort_nodes(*g.mutable_node());
+    }
+}
+
+}  // namespace
+
+bool names_values(const onnx::NodeProto& n) {
+  return n.op_type() == "Gradient" && n.domain() == "ai.onnx.preview.training";
+}
+
+std::set<std::string_view> names_read(const onnx::NodeProto& n) {
+  Names read;
+  add_names_read(n, read);
+  return read;
+}
+
+std::vector<const onnx::NodeProto*> in_order(const NodeList& nodes) {
+  std::vector<const onnx::NodeProto*> order;
+  order.reserve(static_cast<std::size_t>(nodes.size()));
+  std::vector<bool> placed(static_cast<std::size_t>(nodes.size()));
+  for (int k : order_of(nodes)) {
+    placed[static_cast<std::size_t>(k)] = true;
+    order.push_back(&nodes[k]);
+  }
+  for (int k = 0; k < nodes.size(); ++k)
+    if (!placed[static_cast<std::size_t>(k)]) order.push_back(&nodes[k]);
+  return order;
+}
+
+void sort_nodes(onnx::ModelProto& model) {
+  if (model.has_graph()) sort_nodes(*model.mutable_graph()->mutable_node());
+  for (auto& f : *model.mutable_functions()) sort_nodes(*f.mutable_node());
+  for (auto& t : *model.mutable_training_info()) {
+    if (t.has_initialization()) sort_nodes(*t.mutable_initialization()->mutable_node());
+    if (t.has_algorithm()) sort_nodes(*t.mutable_algorithm()->mutable_node());
+  }
 }
 
 }  // namespace tenon::TENON_ABI::loader

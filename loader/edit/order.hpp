@@ -23,4 +23,8 @@ std::set<std::string_view> names_read(const onnx::NodeProto& n);
 /// come last.
 std::vector<const onnx::NodeProto*> in_order(const NodeList& nodes);
 
+/// Puts the nodes of all graphs, bodies and functions into the order of in_order. Lists that have a cycle
+/// stay as they are.
+void sort_nodes(onnx::ModelProto& model);
+
 }  // namespace tenon::TENON_ABI::loader

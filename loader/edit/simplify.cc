@@ -53,6 +53,7 @@ class Simplifier {
   }
 
   void run() {
+    sort_nodes(model_);
     for (int round = 0; round < max_rounds; ++round) {
       folded_ = false;
       infer();

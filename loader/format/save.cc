@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "loader/convert/convert.hpp"
+#include "loader/edit/order.hpp"
 #include "loader/format/sha1.hpp"
 #include "loader/text/print_text.hpp"
 #include "loader/text/text_words.hpp"
@@ -170,6 +171,7 @@ void save_model(onnx::ModelProto model, const fs::path& file, const SaveOptions&
                 const DataSource& source) {
   const ModelFormat format = format_of(file);
   if (!options.external_file.empty()) check_name(file, options.external_file);
+  sort_nodes(model);
   if (options.opset) convert_opset(model, *options.opset, registry_of(options.registry));
   if (options.ir_version) convert_ir_version(model, *options.ir_version);
   NewFile out(file);

@@ -3,6 +3,7 @@
 
 #include <functional>
 
+#include "loader/text/parse_text.hpp"
 #include "tests/loader/check_models.hpp"
 
 namespace tenon {
@@ -188,6 +189,38 @@ TEST_CASE("Check: opsets and operators that are not known") {
   CHECK(rules(found).starts_with("(operator)"));
   CHECK(found[0].message == "the operators of 'x' are not known: 1 node is not checked against them");
   CHECK(rules(check(calling(), {.full = true})) == "");
+}
+
+TEST_CASE("Check: nodes out of order are one error of their graph") {
+  const auto found = [](const std::string& nodes) {
+    return check(loader::parse_text<onnx::ModelProto>(str_cat(
+        "<ir_version: 10, opset_import: [\"\" : 21]> g (float[4] x, bool c) => (float[4] y) {", nodes, "}")));
+  };
+  const auto one = found("y = Add (a, b) a = Add (b, x) b = Neg (x)");
+  REQUIRE(one.size() == 1);
+  CHECK(
+      one[0].message ==
+      "input 'a' is defined only after the node; 2 more inputs are read too early in the same list of nodes");
+  CHECK(one[0].node.find("0") != std::string::npos);
+  const auto single = found("y = Neg (a) a = Neg (x)");
+  REQUIRE(single.size() == 1);
+  CHECK(single[0].message == "input 'a' is defined only after the node");
+  // Reads of bodies count as reads of the graph that defines the value; a missing value is another cause.
+  const auto body = found(R"(
+      y = If (c) <then_branch = t () => (float[4] r) { r = Add (s, a) s = Neg (a) },
+                  else_branch = e () => (float[4] q) { q = Neg (nothing) }>
+      a = Neg (x))");
+  REQUIRE(body.size() == 3);
+  CHECK(rules(body) == "order order order");
+  CHECK(body[0].message == "input 's' is defined only after the node");
+  CHECK(body[1].message ==
+        "input 'a' is defined only after the node; 1 more input is read too early in the same list of nodes");
+  CHECK(body[2].message == "input 'nothing' is not defined by anything before the node");
+  CHECK(check(loader::parse_text<onnx::ModelProto>(
+                  "<ir_version: 10, opset_import: [\"\" : 21]> g (float[4] x) => (float[4] y) {"
+                  "y = Add (a, b) a = Add (b, x) b = Neg (x) }"),
+              {.max_diagnostics = 0})
+            .size() == 1);
 }
 
 TEST_CASE("Check: initializers by IR version") {

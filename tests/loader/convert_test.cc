@@ -489,6 +489,13 @@ TEST_CASE("Constants as raw data, in initializers and nodes, become attributes")
   }
 }
 
+TEST_CASE("Nodes out of order are sorted first") {
+  onnx::ModelProto m = model(16, "g (float[4] x) => (float[4] y) { y = Relu (a) a = Neg (x) }");
+  loader::convert_opset(m, 18);
+  CHECK(m.graph().node(0).op_type() == "Neg");
+  CHECK(!has_errors(loader::check(m)));
+}
+
 TEST_CASE("What conversion does not read stays") {
   // External data, which need not be there.
   onnx::ModelProto m = model(14, R"(g (float[2] x) => (float[2] y) <float[2] w = ["location": "none.bin"]>

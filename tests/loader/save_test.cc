@@ -415,6 +415,35 @@ TEST_CASE("text, by the name of the file") {
   CHECK(results(to / "m.onnx") == results(folder / "n.onnx"));
 }
 
+TEST_CASE("nodes are written after those whose results they read") {
+  const Folder folder;
+  const auto m = loader::parse_text<onnx::ModelProto>(R"(
+      <ir_version: 10, opset_import: ["" : 21, "own" : 1]>
+      g (bool c, float[4] x) => (float[4] y, float[4] z) {
+        z = Neg (x)
+        y = If (c) <then_branch = yes () => (float[4] r) { r = Relu (s) s = Neg (a) },
+                    else_branch = no () => (float[4] t) { t = Identity (b) }>
+        b = Exp (a)
+        a = own.F (x)
+      }
+      <domain: "own", opset_import: ["" : 21]>
+      F (p) => (q) { q = Relu (o) o = Neg (p) })");
+  REQUIRE(!loader::check(m).empty());
+  save_model(m, folder / "m.onnx");
+  const onnx::ModelProto sorted = model_of(folder / "m.onnx");
+  CHECK(loader::check(sorted).empty());
+  const auto operators = [](const auto& nodes) {
+    std::string text;
+    for (const auto& n : nodes) text += n.op_type() + " ";
+    return text;
+  };
+  CHECK(operators(sorted.graph().node()) == "Neg F Exp If ");
+  CHECK(operators(sorted.graph().node(3).attribute(0).g().node()) == "Neg Relu ");
+  CHECK(operators(sorted.functions(0).node()) == "Neg Relu ");
+  save_model(sorted, folder / "again.onnx");
+  CHECK(bytes_of(folder / "again.onnx") == bytes_of(folder / "m.onnx"));
+}
+
 TEST_CASE("2 GB and more") {
   const Folder folder;
   constexpr int64_t size = int64_t{1} << 31;
