@@ -10,7 +10,8 @@ template <class Message>
 void run(const Input& input) {
   Message m;
   if (!input.read(m)) return;
-  const CheckOptions options{.full = (input.choice & 8) != 0,
+  const CheckOptions options{.registry = &registry(),
+                             .full = (input.choice & 8) != 0,
                              .skip_opset_compatibility = (input.choice & 16) != 0,
                              .custom_domains = (input.choice & 32) != 0,
                              .pedantic = (input.choice & 64) != 0};

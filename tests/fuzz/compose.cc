@@ -63,7 +63,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     case 3: compare(model, input); break;
     default:
       accepted([&] {
-        tenon::loader::inline_functions(model, {.schema_functions = (input.choice & 16) != 0,
+        tenon::loader::inline_functions(model, {.registry = &tenon::fuzz::registry(),
+                                                .schema_functions = (input.choice & 16) != 0,
                                                 .keep_incompatible = (input.choice & 8) != 0,
                                                 .max_nodes = 10'000,
                                                 .max_bytes = 1 << 22});

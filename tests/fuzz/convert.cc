@@ -10,7 +10,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (!input.read(model)) return 0;
   const int opset = input.choice % (tenon::newest_opset() + 3);
   const std::string before = model.SerializeAsString();
-  if (!accepted([&] { tenon::loader::convert_opset(model, opset); })) {
+  if (!accepted([&] { tenon::loader::convert_opset(model, opset, tenon::fuzz::registry()); })) {
     require(model.SerializeAsString() == before, "a model that cannot be converted is as it was");
     return 0;
   }

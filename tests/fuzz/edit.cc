@@ -33,6 +33,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
               tenon::str_cat("edit ", byte % 8, " of '", name, "'"));
   }
   // Bounds keep the time short.
-  accepted([&] { return model.graph({.max_bytes = 1 << 24, .max_nodes = 20'000}); });
+  accepted([&] { return model.graph({.registry = &registry(), .max_bytes = 1 << 24, .max_nodes = 20'000}); });
   return 0;
 }

@@ -8,10 +8,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const Input input(data, size);
   Graph graph;
   if (!accepted([&] {
-        graph = parse_model(std::as_bytes(input.bytes)).graph({.max_bytes = 1 << 24, .max_nodes = 5'000});
+        graph = parse_model(std::as_bytes(input.bytes))
+                    .graph({.registry = &registry(), .max_bytes = 1 << 24, .max_nodes = 5'000});
       }))
     return 0;
-  ExportOptions options;
+  ExportOptions options{.registry = &registry()};
   if ((input.choice & 1) != 0) options.opset = 6 + input.choice / 8 % 22;
   if ((input.choice & 2) != 0) options.ir_version = 3 + input.choice / 8 % 12;
   Model model;
@@ -19,7 +20,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Graph again;
   std::string said;
   try {
-    again = model.graph();
+    again = model.graph({.registry = &registry()});
   } catch (const Error& e) {
     said = e.what();
   }

@@ -8,8 +8,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const Input input(data, size);
   tenon::onnx::ModelProto model;
   if (!input.read(model)) return 0;
-  const tenon::InferOptions options{
-      .strict = (input.choice & 1) != 0, .check_types = (input.choice & 2) != 0, .max_nodes = 20'000};
+  const tenon::InferOptions options{.registry = &tenon::fuzz::registry(),
+                                    .strict = (input.choice & 1) != 0,
+                                    .check_types = (input.choice & 2) != 0,
+                                    .max_nodes = 20'000};
   tenon::onnx::ModelProto again = model;
   const bool told = accepted([&] { tenon::loader::infer_shapes(model, options); });
   if ((input.choice & 4) == 0) return 0;

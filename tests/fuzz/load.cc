@@ -50,9 +50,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace tenon::fuzz;
   const Input input(data, size);
   accepted([&] {
-    Graph graph =
-        parse_model(std::as_bytes(input.bytes))
-            .graph({.declared_extents = (input.choice & 1) == 0, .max_bytes = 1 << 24, .max_nodes = 20'000});
+    Graph graph = parse_model(std::as_bytes(input.bytes))
+                      .graph({.registry = &registry(),
+                              .declared_extents = (input.choice & 1) == 0,
+                              .max_bytes = 1 << 24,
+                              .max_nodes = 20'000});
     SessionOptions options{.fold_constants = (input.choice & 2) == 0, .max_folded_bytes = 1 << 24};
     if ((input.choice & 4) == 0) options.passes = standard_passes();
     run(Session(std::move(graph), std::move(options)));

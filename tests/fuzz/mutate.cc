@@ -196,7 +196,7 @@ class Mutator {
     } else if (below(3) == 0 && looks_like_text(f.bytes)) {
       static const std::vector<std::string> names = [] {
         std::vector<std::string> all;
-        for (const auto& [key, versions] : standard_registry().operators()) all.push_back(key.second);
+        for (const auto& [key, versions] : registry().operators()) all.push_back(key.second);
         return all;
       }();
       f.bytes = names[below(names.size())];

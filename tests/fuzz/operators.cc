@@ -20,7 +20,7 @@ uint32_t hash_of(std::string_view text, uint32_t hash = 2166136261u) {
 
 std::vector<Use> uses() {
   std::vector<Use> all;
-  for (const auto& [key, versions] : standard_registry().operators())
+  for (const auto& [key, versions] : registry().operators())
     for (const auto& [version, c] : versions)
       if (test::runs_alone(key))
         all.push_back({hash_of(str_cat(key.first, ".", key.second, "-", version)), c, version});

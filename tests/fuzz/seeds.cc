@@ -213,14 +213,14 @@ int write(const fs::path& folder, std::span<char*> more) {
     corpus.add("text", 0, text);
     corpus.add_model(loader::parse_text<onnx::ModelProto>(text));
   }
-  for (const auto& [key, versions] : standard_registry().operators())
+  for (const auto& [key, versions] : registry().operators())
     for (const auto& [version, c] : versions) {
       onnx::ModelProto m;
       for (uint64_t seed = 1; seed <= 30; ++seed)
         if (bool made = false;
             accepted([&] { made = draw_model(key, *c, version, seed, m); }) && made && accepted([&] {
               const std::string bytes = m.SerializeAsString();
-              (void)parse_model(std::as_bytes(std::span(bytes))).graph();
+              (void)parse_model(std::as_bytes(std::span(bytes))).graph({.registry = &registry()});
             })) {
           corpus.add_model(m);
           break;

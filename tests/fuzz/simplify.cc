@@ -9,7 +9,8 @@ namespace tenon::fuzz {
 namespace {
 
 bool loads(const onnx::ModelProto& model) {
-  return accepted([&] { Model(model).graph({.max_bytes = 1 << 24, .max_nodes = 20'000}); });
+  return accepted(
+      [&] { Model(model).graph({.registry = &registry(), .max_bytes = 1 << 24, .max_nodes = 20'000}); });
 }
 
 }  // namespace
@@ -23,7 +24,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const bool loaded = loads(model);
   if ((input.choice & 1) == 0) {
     accepted([&] {
-      tenon::loader::simplify(model, {.max_bytes = 1 << 16, .time_limit = std::chrono::seconds(2)});
+      tenon::loader::simplify(model, {.registry = &tenon::fuzz::registry(),
+                                      .max_bytes = 1 << 16,
+                                      .time_limit = std::chrono::seconds(2)});
     });
     require(!loaded || loads(model), "a simplified model can be loaded");
     return 0;

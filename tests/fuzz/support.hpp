@@ -17,7 +17,21 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 
+namespace tenon::TENON_ABI {
+void register_com_microsoft(Registry& registry);  // generated
+}
+
 namespace tenon::fuzz {
+
+/// The operators that models may name, as in the tool.
+inline const Registry& registry() {
+  static const Registry all = [] {
+    Registry r = standard_registry();
+    register_com_microsoft(r);
+    return r;
+  }();
+  return all;
+}
 
 /// Ends the program where a promise is broken, with what was promised.
 inline void require(bool kept, std::string_view promise, std::string_view seen = {}) {
