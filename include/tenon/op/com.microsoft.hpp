@@ -4,6 +4,7 @@
 #include "tenon/op/com.microsoft/attention.hpp"
 #include "tenon/op/com.microsoft/bias_gelu.hpp"
 #include "tenon/op/com.microsoft/dequantize_linear.hpp"
+#include "tenon/op/com.microsoft/dynamic_quantize_lstm.hpp"
 #include "tenon/op/com.microsoft/dynamic_quantize_mat_mul.hpp"
 #include "tenon/op/com.microsoft/embed_layer_normalization.hpp"
 #include "tenon/op/com.microsoft/fast_gelu.hpp"

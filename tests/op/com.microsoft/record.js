@@ -139,6 +139,8 @@ function parse(line) {
   };
 }
 
+// One thread: some kernels quantise the part of each thread by itself.
+const options = {graphOptimizationLevel: 'disabled', logSeverityLevel: 4, intraOpNumThreads: 1};
 const jsTypes = {float32: 'float', float64: 'double'};
 async function record(file) {
   const out = [];
@@ -148,7 +150,7 @@ async function record(file) {
     if (line === '' || line.startsWith('#')) continue;
     const use = parse(line);
     try {
-      const session = await ort.InferenceSession.create(model(use), {graphOptimizationLevel: 'disabled', logSeverityLevel: 4});
+      const session = await ort.InferenceSession.create(model(use), options);
       const results = await session.run({});
       for (const name of session.outputNames) {
         const t = results[name], type = jsTypes[t.type] || t.type;

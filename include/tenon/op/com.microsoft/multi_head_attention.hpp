@@ -47,7 +47,7 @@ struct MultiHeadAttention {
                                          attr("unidirectional", &MultiHeadAttention::unidirectional).flag()};
 
   constexpr void infer(Infer& i) const {
-    if (!num_heads || !i.expect_at_least("num_heads", *num_heads, 1)) return;
+    if (!i.expect_at_least("num_heads", num_heads.value_or(0), 1)) return;
     if (i.dims(0).rank() == 5 || i.dims(1).rank() == 5 || !i.has(1) || !i.has(2))
       return i.fail("packed query, key and value are not supported: split them into three operands");
     if (i.has(8) || i.has(9))

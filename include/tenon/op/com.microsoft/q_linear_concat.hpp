@@ -25,7 +25,8 @@ struct QLinearConcat {
   static constexpr Attributes attributes{attr("axis", &QLinearConcat::axis).required()};
 
   constexpr void infer(Infer& i) const {
-    if (!axis || !expect_ones(i, {0, 1})) return;
+    if (!axis) return i.fail("axis is missing");
+    if (!expect_ones(i, {0, 1})) return;
     if ((i.inputs() - 2) % 3 != 0)
       return i.fail("inputs are not threes of a tensor, a scale and a zero point");
     Dims y;

@@ -29,7 +29,7 @@ struct QLinearSoftmax {
                                          attr("opset", &QLinearSoftmax::opset).required()};
 
   constexpr void infer(Infer& i) const {
-    if (!opset || !i.expect_at_least("opset", *opset, 1)) return;
+    if (!i.expect_at_least("opset", opset.value_or(0), 1)) return;
     if (!expect_ones(i, {1, 2, 3, 4})) return;
     if (i.ranked(0)) i.axis(axis, i.dims(0).rank());
     i.out(0, i.dims(0));
