@@ -1,6 +1,8 @@
 // MatMulNBits: products with matrices of integers of 2, 4 and 8 bits.
 #include "tenon/op/com.microsoft/mat_mul_n_bits.hpp"
 
+#include "tenon/graph/passes/pack_narrow.hpp"
+#include "tenon/graph/session.hpp"
 #include "tests/op/recorded.hpp"
 
 namespace tenon {
@@ -107,6 +109,30 @@ TEST_CASE("MatMulNBits: bits, blocks and zero points") {
                     .flat = block == 32}
                 .check_run();
           }
+}
+
+// A session keeps B's integers, whatever the zero points are, unless those are floats.
+TEST_CASE("MatMulNBits: in a session") {
+  for (const int64_t bits : {2, 4, 8})
+    for (const int zeros : {0, 1, 2}) {
+      CAPTURE(bits);
+      CAPTURE(zeros);
+      const Product p{.op = product(64, 70, 32, bits),
+                      .packed_zeros = zeros == 1,
+                      .float_zeros = zeros == 2,
+                      .biased = true};
+      const std::vector<Value> operands = p.operands();
+      Graph g;
+      std::vector<ValueId> in{g.add_input("A", DType::float32, {Dim::symbol(0), 64})};
+      for (std::size_t k = 1; k < operands.size(); ++k)
+        in.push_back(operands[k] ? g.add_constant({}, operands[k]) : -1);
+      const std::string name[] = {"Y"};
+      g.add_output("Y", g.add_node("n", AnyOperator::make(p.op), in, name)[0]);
+      Session s(std::move(g), {.passes = std::vector<Pass>{passes::pack_narrow}, .explain = true});
+      check_equal(s.run({{"A", operands[0]}})["Y"], p.result(), 1e-5, 1e-4);
+      CHECK(std::any_of(s.reports().begin(), s.reports().end(),
+                        [](const PassReport& r) { return r.applied; }) == (zeros != 2));
+    }
 }
 
 TEST_CASE("MatMulNBits: results of ONNX Runtime") {
