@@ -139,11 +139,12 @@ class Frame final : public op::Context {
   // Nearly all steps of a run only compute and drop nothing: the other cases are out of line.
   void execute(const Step& s);
   TENON_NOINLINE void perform_counted(const Step& s) {
-    const int64_t held = meter() == nullptr ? 0 : budget_->held();
+    Meter* const bytes = meter();
+    const int64_t held = bytes == nullptr ? 0 : budget_->held();
     perform(s);
-    if (meter() == nullptr) return;
+    if (bytes == nullptr) return;
     budget_->release(held);
-    count_text(s);
+    count_text(s, *bytes);
   }
   void perform(const Step& s);
   void compute(const Step& s);
@@ -158,7 +159,7 @@ class Frame final : public op::Context {
   // Refuses strings that might exceed the bound before they are made: each element may hold a copy of one
   // long string.
   void admit_text(const Step& s) const;
-  void count_text(const Step& s);
+  void count_text(const Step& s, Meter& meter);
   void forget_text(ValueId v);
   // Frees the strings that would stay in the frame's own memory after a run, uncounted.
   void clear_text();

@@ -165,12 +165,12 @@ inline void Frame::admit_text(const Step& s) const {
           " are left of the bound of ", meter()->bound());
 }
 
-inline void Frame::count_text(const Step& s) {
+inline void Frame::count_text(const Step& s, Meter& meter) {
   for (std::size_t k = 0; k < s.out.size(); ++k) {
     if (s.out[k] == nullptr || entry(s.node->outputs[k]).root != s.node->outputs[k]) continue;
     const int64_t bytes = text_bytes(*s.out[k]);
     if (bytes == 0) continue;
-    meter()->take(bytes);
+    meter.take(bytes);
     reserved_ += bytes;
     texts_[s.node->outputs[k]] = bytes;
   }
