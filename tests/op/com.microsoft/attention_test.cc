@@ -8,4 +8,22 @@ using namespace test;
 TEST_CASE("com.microsoft.Attention: results of ONNX Runtime") {
   check_recorded("com.microsoft/attention.txt", {&operator_class<op::com_microsoft::Attention>});
 }
+
+TEST_CASE("com.microsoft.Attention: what it refuses, and without a bias") {
+  using op::com_microsoft::Attention;
+  const Value x = t<float>({1, 1, 1}, {2}), w = t<float>({1, 6}, {1, 2, 3, 4, 5, 6}), none_;
+  check(Attention{.num_heads = 1}, {x, w}, {t<float>({1, 1, 2}, {10, 12})});
+  check_fails(Attention{}, {x, w}, "num_heads: 0, expected at least 1");
+  check_fails(Attention{.num_heads = 3}, {x, w}, "2 numbers do not make 3 heads");
+  check_fails(Attention{.do_rotary = 1, .num_heads = 1}, {x, w}, "do_rotary is not supported");
+  check_fails(Attention{.num_heads = 1, .qkv_hidden_sizes = {1, 2, 3}}, {x, w},
+              "sizes of Q and K differ: 1 and 2");
+  check_fails(Attention{.num_heads = 1, .qkv_hidden_sizes = {1, 1, 1}}, {x, w},
+              "weights (1,6) are not of the sizes of Q, K and V");
+  check_fails(Attention{.num_heads = 1}, {x, w, none_, t<int32_t>({1, 1, 1, 1}, {1})},
+              "mask_index: rank 4, expected 1, 2 or 3");
+  check_fails(Attention{.num_heads = 1},
+              {x, w, none_, none_, t<float>({2, 1, 1, 1, 2}, {1, 2, 3, 4}), t<float>({1, 1, 1, 2}, {0, 0})},
+              "past together with attention_bias is not supported", 2);
+}
 }  // namespace tenon

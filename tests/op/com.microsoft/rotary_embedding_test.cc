@@ -8,4 +8,21 @@ using namespace test;
 TEST_CASE("com.microsoft.RotaryEmbedding: results of ONNX Runtime") {
   check_recorded("com.microsoft/rotary_embedding.txt", {&operator_class<op::com_microsoft::RotaryEmbedding>});
 }
+
+TEST_CASE("com.microsoft.RotaryEmbedding: what it refuses") {
+  using op::com_microsoft::RotaryEmbedding;
+  const Value x = t<float>({1, 1, 4}, {1, 2, 3, 4}), id = t<int64_t>({1}, {0}),
+              cache = t<float>({1, 2}, {1, 0});
+  check_fails(RotaryEmbedding{}, {id, id, cache, cache}, "input");
+  check_fails(RotaryEmbedding{}, {t<float>({4}, {1, 2, 3, 4}), id, cache, cache},
+              "input: rank 1, expected 3 or 4");
+  check_fails(RotaryEmbedding{}, {x, t<int64_t>({2}, {0, 1}), cache, cache}, "position_ids");
+  check_fails(RotaryEmbedding{.rotary_embedding_dim = 2}, {x, id, cache, cache},
+              "rotary_embedding_dim needs num_heads");
+  check_fails(RotaryEmbedding{}, {x, t<int64_t>({1}, {1}), cache, cache}, "position 1 outside of 1");
+  const Dims open{Dim::symbol(1), Dim::symbol(2), 8};
+  CHECK(infer(RotaryEmbedding{}, {info(DType::float32, open), info(DType::int64, {1}),
+                                  info(DType::float32, {9, 4}), info(DType::float32, {9, 4})})[0]
+            .dims == open);
+}
 }  // namespace tenon
