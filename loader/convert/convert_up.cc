@@ -241,6 +241,9 @@ Rest softmax_13(Step& s) {
   return Rest::operands;
 }
 
+// ONNX Runtime's operator of that name meant the same.
+Rest layer_normalization_17(Step&) { return all; }
+
 Rest resize_18(Step& s) {
   if (s.text("coordinate_transformation_mode", "") == "tf_half_pixel_for_nn")
     s.refuse("the coordinates tf_half_pixel_for_nn have no counterpart");
@@ -295,6 +298,7 @@ constexpr AdapterRow rows[] = {
     {"LogSoftmax", 13, softmax_13},
     {"Softmax", 13, softmax_13},
     {"BatchNormalization", 14, batch_normalization_14},
+    {"LayerNormalization", 17, layer_normalization_17},
     {"Resize", 18, resize_18},
     {"Split", 18, split_18},
     {"GridSample", 20, grid_sample_20},
