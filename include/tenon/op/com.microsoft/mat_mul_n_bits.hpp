@@ -18,7 +18,7 @@
 
 namespace tenon::TENON_ABI::op::com_microsoft {
 
-/// Shared by operators whose integers of few bits are packed into bytes.
+/// Integers of few bits, packed into bytes.
 namespace packed_detail {
 
 /// The unsigned type of integers of 2, 4 or 8 bits.
