@@ -437,10 +437,10 @@ void convert_opset(onnx::ModelProto& model, int opset, const Registry& registry)
   if (const int newest = registry.newest(""); opset < 1 || opset > newest)
     throw Error(ErrorCode::not_supported, "model", str_cat("opset ", opset, ": there are 1 to ", newest));
   const int own = opset_of(model, registry);
-  sort_nodes(model);
-  const bool sound = demand_sound(model, "model", false, registry);
   LargeData data(model);
   onnx::ModelProto converted = model;
+  sort_nodes(converted);
+  const bool sound = demand_sound(converted, "model", false, registry);
   NameSet names;
   names.add_all(converted.graph());
   for (const auto& t : converted.training_info())

@@ -494,6 +494,9 @@ TEST_CASE("Nodes out of order are sorted first") {
   loader::convert_opset(m, 18);
   CHECK(m.graph().node(0).op_type() == "Neg");
   CHECK(!has_errors(loader::check(m)));
+  // After an error they stand as before.
+  CHECK(holds(converted(16, 18, "g (float[4] x) => (float[4] y) { y = Relu (a) a = Neg (none) }"),
+              "'none' is not defined"));
 }
 
 TEST_CASE("What conversion does not read stays") {
