@@ -1,4 +1,7 @@
 // The nodes of a model with all calls of functions in place, counted before any of them is made.
+#include <algorithm>
+#include <map>
+
 #include "loader/graph/importer.hpp"
 
 namespace tenon::TENON_ABI::loader {
@@ -18,14 +21,15 @@ class NodeCount {
     int64_t count = 0;
     for (const onnx::NodeProto& n : nodes) {
       if (count > most_) break;
-      count += of_node(n, depth);
+      add(count, of_node(n, depth));
     }
-    return std::min(count, most_ + 1);
+    return count;
   }
 
  private:
+  void add(int64_t& count, int64_t more) const { count = std::min(count + more, most_ + 1); }
   int64_t of_node(const onnx::NodeProto& n, int depth) {
-    if (depth == max_depth_) return 1;
+    if (depth >= max_depth_) return 1;
     if (const auto f = functions_.find(key_of(n)); f != functions_.end()) {
       const auto [known, added] = counts_.emplace(f->second, 0);
       if (!added) return 1 + known->second;
@@ -35,8 +39,8 @@ class NodeCount {
     }
     int64_t count = 1;
     for (const auto& a : n.attribute()) {
-      if (a.has_g()) count += of(a.g().node(), depth + 1);
-      for (const auto& g : a.graphs()) count += of(g.node(), depth + 1);
+      if (a.has_g()) add(count, of(a.g().node(), depth + 1));
+      for (const auto& g : a.graphs()) add(count, of(g.node(), depth + 1));
     }
     return count;
   }
@@ -50,10 +54,11 @@ class NodeCount {
 }  // namespace
 
 void Importer::check_node_count() const {
-  const int64_t most = std::max<int64_t>(options_.max_nodes, 0);
+  constexpr int64_t countable = int64_t{1} << 60;  // more than any memory holds
+  const int64_t most = std::clamp<int64_t>(options_.max_nodes, 0, countable);
   if (NodeCount(functions_, most, options_.max_depth).of(model_.graph().node()) > most)
     throw Error(ErrorCode::limit, "model",
-                str_cat("more than ", options_.max_nodes, " nodes, those of a function once per call"));
+                str_cat("more than ", options_.max_nodes, " nodes; a function's nodes count once per call"));
 }
 
 }  // namespace tenon::TENON_ABI::loader

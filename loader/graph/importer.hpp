@@ -79,7 +79,7 @@ class Importer {
   void scan(const onnx::NodeProto& n, const Opsets& opsets);
   const onnx::FunctionProto* find_function(const onnx::NodeProto& n) const;
 
-  // Error{limit} for a model of too many nodes, those of a function once per call.
+  // Error{limit} for a model of too many nodes; a function's nodes count once per call.
   void check_node_count() const;
 
   // --- graphs ---

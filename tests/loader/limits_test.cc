@@ -45,6 +45,7 @@ TEST_CASE("bounds of loading: nodes, nesting, and constants of functions") {
   } rows[] = {{{}, ""},
               {{.max_nodes = 8}, ""},  // calls count too
               {{.max_nodes = 7}, "model: more than 7 nodes"},
+              {{.max_nodes = no_bound}, ""},
               {{.max_depth = 2}, ""},  // a call in a branch
               {{.max_depth = 1}, "within each other are too many"},
               {{.max_depth = 0}, "within each other are too many"},
@@ -90,7 +91,7 @@ TEST_CASE("bounds of loading: functions that double their calls are refused befo
   text += str_cat("<domain: \"own\", opset_import: [\"\" : 21]> f", doublings, " (a) => (b) { b = Neg (a) }");
   const Model m = parse_text(text);
   CHECK(holds(past_a_bound([&] { return m.graph(); }),
-              "model: more than 1000000 nodes, those of a function once per call"));
+              "model: more than 1000000 nodes; a function's nodes count once per call"));
 }
 
 TEST_CASE("bounds of loading: the file") {
