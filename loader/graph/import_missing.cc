@@ -8,23 +8,21 @@ namespace {
 std::string_view advice_on(std::string_view domain, std::string_view name, const Registry& registry) {
   constexpr std::string_view pack = "com.microsoft";
   if (domain == pack && registry.newest(pack) == 0)
-    return "a program that links //:com_microsoft_operators, Tenon::com_microsoft in CMake, and passes a "
+    return "A program that links //:com_microsoft_operators, Tenon::com_microsoft in CMake, and passes a "
            "registry with register_com_microsoft has many of ONNX Runtime's operators";
   if (domain == pack)
     return "ONNX Runtime's optimiser and its tools write operators of com.microsoft: save the model before "
            "them, or with fewer optimisations";
   if (domain == "com.microsoft.nchwc" || domain == "com.ms.internal.nhwc")
     return "ONNX Runtime lays tensors out for one processor in this domain: save the optimised model at "
-           "level "
-           "extended or below";
+           "level extended or below";
   if (domain == "ai.onnx.contrib" || domain == "com.microsoft.extensions")
     return "ONNX Runtime's extensions, such as tokenizers and decoders, are not supported: run them before "
-           "or "
-           "after the model, or register operators for them";
+           "or after the model, or register operators for them";
   if (domain.starts_with("mmdeploy") || domain.starts_with("mmcv"))
-    return "plugins of MMDeploy are not supported: export with ONNX's own operators";
+    return "Plugins of MMDeploy are not supported: export with ONNX's own operators";
   if (domain.starts_with("trt.") || name.ends_with("_TRT"))
-    return "plugins of TensorRT are not supported: export for ONNX, with NonMaxSuppression in the place of "
+    return "Plugins of TensorRT are not supported: export for ONNX, with NonMaxSuppression in the place of "
            "their suppression";
   if (domain == "org.pytorch.aten")
     return "PyTorch writes operators that ONNX lacks into this domain: export without that fallback";

@@ -251,8 +251,8 @@ TEST_CASE("operators of known other domains are missing with advice") {
               {"com.ms.internal.nhwc", "Conv", "level extended or below"},
               {"ai.onnx.contrib", "BertTokenizer", "before or after the model"},
               {"mmdeploy", "MMCVRoiAlign", "export with ONNX's own operators"},
-              {"trt.plugins", "Anything", "plugins of TensorRT"},
-              {"", "EfficientNMS_TRT", "plugins of TensorRT"},
+              {"trt.plugins", "Anything", "Plugins of TensorRT"},
+              {"", "EfficientNMS_TRT", "Plugins of TensorRT"},
               {"org.pytorch.aten", "ATen", "without that fallback"}};
   for (const auto& row : rows) {
     CAPTURE(row.name);
