@@ -1,6 +1,6 @@
 # The levels of loader/bazel/level_rows.bzl whose kernels are built:
-#   TENON_LEVELS       those that the processor family aimed at has, or the one that TENON_LEVEL names
-#   TENON_LAYOUTS      of its rows of layouts all, or none where a single level is built
+#   TENON_LEVELS       all of the target's processor family, or the one that TENON_LEVEL names
+#   TENON_LAYOUTS      all layouts of that family, or none where a single level is built
 #   TENON_LEVEL_TAG_<level>, TENON_LEVEL_OPTIONS_<level>, for layouts too
 #   TENON_ONLY_LEVEL   the level, where there is a single one; all code is then compiled for it
 set(TENON_LEVEL all CACHE STRING "The level of kernels to build, and to compile everything for: all, or one level's name")

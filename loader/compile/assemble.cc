@@ -24,7 +24,7 @@ std::string layout_check() {
   });
 }
 
-// That of all parts. By default it is this machine.
+// The target of all parts, by default this machine.
 Target common_target(std::span<const HeaderText> files, std::span<const ModelPart> parts) {
   for (const ModelPart& p : parts)
     if (p.target != parts[0].target)

@@ -51,8 +51,8 @@ struct CompiledModel {
 /// and Memory lie on large pages (madvise), as in a session.
 ///
 /// For another processor family, kernels for its registers run here, to pack constants and to measure memory.
-/// They also fold the constants that nodes compute, whose last bits may then differ from those of a session
-/// on the target.
+/// They also fold the constants that nodes compute, whose last bits may then differ from a session's on
+/// the target.
 ///
 /// Error{invalid_argument} for shapes that name nothing and for extents that are left open, each named.
 /// Error{not_supported} with a line for each node that a header cannot express: it runs bodies, its results'

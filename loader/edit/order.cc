@@ -38,7 +38,7 @@ void add_names_read(const onnx::NodeProto& n, Names& read) {
   }
 }
 
-// The numbers of the nodes in order, without those of cycles and their readers.
+// The numbers of the nodes in order, without nodes of cycles and their readers.
 std::vector<int> order_of(const NodeList& nodes) {
   std::map<std::string_view, int> producers;
   for (int k = 0; k < nodes.size(); ++k)

@@ -17,7 +17,7 @@ void parse_message(std::span<const std::byte> bytes, bool in_place, onnx::ModelP
   const auto size = whole ? bytes.size() : stripped->size();
   if (size > INT32_MAX)
     throw Error(ErrorCode::invalid_model, "model",
-                in_place ? "more than 2 GiB next to raw tensor data" : "more than 2 GiB");
+                in_place ? "more than 2 GiB in addition to raw tensor data" : "more than 2 GiB");
   if (!message.ParseFromArray(whole ? static_cast<const void*>(bytes.data()) : stripped->data(),
                               static_cast<int>(size)))
     throw Error(ErrorCode::invalid_model, "model", "not a ModelProto");

@@ -19,8 +19,9 @@ InputSource parse_input(std::string_view option, const std::string& given);
 
 /// The inputs of a run, from their sources. Inputs without a source are generated, identically in every run,
 /// or left out if they have a value of their own; their extents come from `shapes`, else from the
-/// declaration, else they are 1. Refers to the graph's names. Error for a source whose name is not an
-/// input's, and for a shape whose name is neither an input's nor a symbol's.
+/// declaration, else from other inputs with the same symbol, else they are 1. Refers to the graph's names.
+/// Error for a source whose name is not an input's, and for a shape whose name is neither an input's nor a
+/// symbol's.
 Feeds make_feeds(const Graph& graph, std::span<const InputSource> sources, const ShapeSet& shapes,
                  const std::string& model);
 

@@ -73,7 +73,7 @@ TEST_CASE("a level is in force for one thread as long as it is scoped") {
   CHECK(simd::level() == before);
 }
 
-TEST_CASE("what is no target is refused") {
+TEST_CASE("other names and mixed targets are refused") {
   const auto refused = [](std::string_view name) {
     return refusal(ErrorCode::invalid_argument, [&] { target_of(name); });
   };

@@ -161,7 +161,7 @@ if [ -n "$target" ]; then
   exit 0
 fi
 
-# Every level of this family that the processor has, whatever is in force: the header is that of the level.
+# Every level of this family that the processor has, whatever is in force: the header is the level's.
 said=$($tool --version) || fail "--version ends with $?"
 levels=$(sed -nE 's/^levels: (.*) \(.*$/\1/p' <<< "$said")
 build() { ${CXX:-g++} "$@"; }

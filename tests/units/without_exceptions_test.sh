@@ -1,6 +1,6 @@
 #!/bin/bash
-# The headers work without exceptions and type information: they compile, compute, and end each error in the program's
-# TENON_ABORT, or else in a message and an abort. With exceptions one header throws and one catches.
+# The headers work without exceptions and type information: they compile, compute, and end each error in the
+# program's TENON_ABORT, or else in a message and an abort. With exceptions one header throws and one catches.
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 fail() {
