@@ -45,8 +45,8 @@ struct CompiledModel {
 /// and the size of an array, a vector or a span is checked. Among overloads for several shapes,
 /// digits::TensorView<const float, digits::Shape<1, 8, 8>>(pointer) chooses one. Packed elements are passed
 /// as digits::tenon::PackedPtr. `run` neither allocates nor throws; an operator that finds its data invalid
-/// (an index out of range) ends the program. Results equal those of a session from `load` on the same machine
-/// at the same level, to the bit if the compiler optimises as the header's second line says. Mapping the file
+/// (an index out of range) ends the program. Results equal a session's, from `load` on the same machine at
+/// the same level, to the bit if the compiler optimises as the header's second line says. Mapping the file
 /// of weights gives the first result soonest; later results of a large model are a tenth faster if weights
 /// and Memory lie on large pages (madvise), as in a session.
 ///
