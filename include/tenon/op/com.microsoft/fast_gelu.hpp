@@ -16,7 +16,7 @@ struct FastGelu {
                              .since = {1},
                              .inputs = {{"X", "T"}, {"bias", "T", optional}},
                              .outputs = {{"Y", "T"}},
-                             .types = {{"T", types::float32 | types::float16 | types::bfloat16}}};
+                             .types = {{"T", types::floats_bf16}}};
 
   constexpr void infer(Infer& i) const {
     const Dims& x = i.dims(0);
