@@ -5,6 +5,17 @@
 namespace tenon {
 using namespace test;
 
+TEST_CASE("com.microsoft.RotaryEmbedding: a position without axes") {
+  const Value x = t<float>({1, 2, 2}, {1, 2, 3, 4}), cos = t<float>({3, 1}, {1, 0, -1}),
+              sin = t<float>({3, 1}, {0, 1, 0});
+  const op::com_microsoft::RotaryEmbedding op{};
+  const Value expected = t<float>({1, 2, 2}, {-2, 1, -3, -4});
+  check(op, {x, t<int64_t>({}, {1}), cos, sin}, {expected});
+  check(op, {x, t<int64_t>({1}, {1}), cos, sin}, {expected});
+  check_fails(op, {x, t<int64_t>({2}, {1, 2}), cos, sin}, "position_ids: (2), expected one element");
+  check_fails(op, {x, t<int64_t>({1, 1, 1}, {1}), cos, sin}, "position_ids: rank 3, expected at most 2");
+}
+
 TEST_CASE("com.microsoft.RotaryEmbedding: results of ONNX Runtime") {
   check_recorded("com.microsoft/rotary_embedding.txt", {&operator_class<op::com_microsoft::RotaryEmbedding>});
 }

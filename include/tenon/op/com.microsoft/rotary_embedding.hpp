@@ -41,9 +41,8 @@ struct RotaryEmbedding {
         !i.expect_at_least("rotary_embedding_dim", rotary_embedding_dim, 0))
       return;
     if (rotary_embedding_dim > 0 && num_heads == 0) return i.fail("rotary_embedding_dim needs num_heads");
-    if (ids.ranked() && ids.rank() != 1 && ids.rank() != 2)
-      return i.fail("position_ids: rank ", ids.rank(), ", expected 1 or 2");
-    if (ids.rank() == 1 && !i.expect_one(1)) return;
+    if (ids.rank() > 2) return i.fail("position_ids: rank ", ids.rank(), ", expected at most 2");
+    if (ids.ranked() && ids.rank() < 2 && !i.expect_one(1)) return;
     if (ids.rank() == 2 && x.ranked() && !i.expect_extents(1, {x[0], x[x.rank() - 2]})) return;
     for (int k : {2, 3})
       if (!i.expect_rank(k, 2)) return;
@@ -63,7 +62,7 @@ struct RotaryEmbedding {
       rotary.num_heads = x[2].value() / (2 * cache[1].value());
     }
     int32_t positions = to.input(1);
-    if (ids.rank() == 1) {
+    if (ids.rank() < 2) {
       const int axis = x.rank() - 2;
       const int32_t zero = number(to, DType::int64, 0), one = number(to, DType::int64, 1);
       const int32_t steps = extent(to, to.input(0), x[axis], axis);
