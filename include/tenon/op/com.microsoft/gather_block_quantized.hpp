@@ -42,11 +42,10 @@ struct GatherBlockQuantized {
     if (bytes ? !i.expect_choice("bits", bits, {2, 4, 8}) : !i.expect_choice("bits", bits, {4})) return;
     if (block_size < 16 || (block_size & (block_size - 1)) != 0)
       return i.fail("block_size: ", block_size, ", expected a power of two from 16 on");
-    if (!i.expect_rank_at_least(0, 1) || !i.ranked(0)) return;
+    if (!i.expect_rank_at_least(0, bytes ? 2 : 1) || !i.ranked(0)) return;
     Dims data = i.dims(0);
     const int rank = data.rank(), gathered = i.axis(gather_axis, rank), blocked = i.axis(quantize_axis, rank);
     if (i.failed()) return;
-    if (gathered == blocked) return i.fail("gather_axis and quantize_axis are both ", gathered);
     const int64_t each = bytes ? 8 / bits : 1;
     if (bytes && (gathered != 0 || blocked != rank - 1))
       return i.fail_type("uint8: gather_axis is ", gathered, ", expected 0, and quantize_axis is ", blocked,
