@@ -52,6 +52,13 @@ TEST_CASE("GroupQueryAttention: extents") {
   CHECK(of({batch, steps, 16}, Dims::of_rank(0), {})[1].dims == Dims{batch, 1, Dim(), 8});
 }
 
+TEST_CASE("GroupQueryAttention: heads without elements") {
+  const int64_t many = int64_t{1} << 40;
+  const Value x = t<float>({1, 2, 0}, {}), present = t<float>({1, many, 2, 0}, {}), none;
+  check(GroupQueryAttention{.kv_num_heads = many, .num_heads = many},
+        {x, x, x, none, none, tokens({1}), one(2)}, {x, present, present});
+}
+
 TEST_CASE("GroupQueryAttention: errors") {
   const Value q = numbers({1, 1, 16}, 1), k = numbers({1, 1, 8}, 2), past = numbers({1, 1, 4, 8}, 3), none;
   const std::vector<Value> in{q, k, k, past, past, tokens({4}), one(5)};
@@ -90,6 +97,8 @@ TEST_CASE("GroupQueryAttention: errors") {
   with({{3, none}, {4, none}}, "seqlens_k has 4, but past_key has 0 rows");
   with({{6, one(0)}}, "total_sequence_length: 0, expected at least 1");
   with({{6, tokens({5, 5})}}, "total_sequence_length: (2), expected one element");
+  with({{1, none}, {2, none}}, "num_heads and kv_num_heads are too large",
+       {.kv_num_heads = int64_t{1} << 62, .num_heads = int64_t{1} << 62});
   with({{2, none}}, "key and value come together");
   with({{4, none}}, "past_key and past_value come together");
   with({{14, numbers({8}, 1)}}, "q_norm_weight and k_norm_weight come together");

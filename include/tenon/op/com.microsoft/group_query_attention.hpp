@@ -132,6 +132,8 @@ struct GroupQueryAttention {
     const int64_t size = query.extent(2) / (packed ? heads + 2 * kv : heads);
     const int64_t past_rows = past_key ? past_key.extent(2) : 0;
     for (int64_t b = 0; b < batch; ++b) check_length(seqlens_k[b], steps, total[0], past_rows);
+    // Without elements, there may be any number of heads.
+    if (size == 0 && output_qk.empty()) return;
     Scratch scratch;
 
     // Queries, keys and values of the new tokens: (batch, steps, heads, size) but for distances.
@@ -230,7 +232,8 @@ struct GroupQueryAttention {
     if (i.has(14) != i.has(15)) return i.fail("q_norm_weight and k_norm_weight come together");
     if (!i.expect_rank(0, 3)) return;
     const Dims query = i.ranked(0) ? i.dims(0) : Dims::of_rank(3);
-    const int64_t parts = i.has(1) ? heads : heads + 2 * kv;
+    const Dim parts = i.has(1) ? Dim(heads) : Dim(heads) + Dim(kv) * 2;
+    if (!parts.known()) return i.fail("num_heads and kv_num_heads are too large");
     if ((query[2] % parts).differs(0))
       return i.fail("query: ", query[2], " numbers do not make ", parts, " heads");
     const Dim batch = query[0], steps = query[1], size = query[2] / parts;
