@@ -8,7 +8,7 @@
 namespace tenon::TENON_ABI::op::com_microsoft {
 
 /// output = Gather(dequantised(data), indices) along gather_axis. Numbers are (code - zero point) * scale,
-/// where `block_size` neighbours along quantize_axis share a scale and a zero point: those have data's
+/// where `block_size` neighbours along quantize_axis share a scale and a zero point: these have data's
 /// extents, with the number of blocks on that axis. data and zero_points are int4, uint4, or uint8, which
 /// hold `bits` bits of a number, or several numbers, the first in the lowest bits, along the last axis. Zero
 /// points left out are 0, or 2^(bits - 1) in uint8. A negative index counts from the end. An index beyond is
@@ -98,7 +98,7 @@ struct GatherBlockQuantized {
  private:
   struct Blocks {
     bool bytes = false, is_signed = false;
-    int64_t extent = 0, blocks = 0, inner = 0;  // of the axis in blocks; the product of those after it
+    int64_t extent = 0, blocks = 0, inner = 0;  // of the axis in blocks; the product of the extents after it
   };
 
   /// Integer number i of `codes`.

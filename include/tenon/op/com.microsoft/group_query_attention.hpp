@@ -217,7 +217,7 @@ struct GroupQueryAttention {
     std::byte* present;  // nullptr: not requested
     int64_t vector, past_rows, rows, heads, size;
   };
-  /// New vectors as numbers and, if the cache holds integers, as those: (rows, heads, vector).
+  /// New vectors as numbers, and as integers if the cache holds integers: (rows, heads, vector).
   struct Fresh {
     kernels::HeadRows<const void> numbers;
     const std::byte* stored;
@@ -242,7 +242,7 @@ struct GroupQueryAttention {
     const DType stored = !quantised() ? i.dtype(0) : kv_cache_bit_width == 8 ? DType::int8 : DType::uint8;
     const bool halved = quantised() && kv_cache_bit_width == 4;
     if (halved && (size % 2).differs(0))
-      return i.fail("heads of size ", size, " do not fill bytes of 4 bits");
+      return i.fail("heads of size ", size, ", but a byte holds two numbers of 4 bits");
     const Dim vector = halved ? size / 2 : size;
     Dim past;
     if (i.has(3)) {
