@@ -17,5 +17,7 @@ TEST_CASE("com.microsoft.QAttention: what it refuses") {
   check_fails(op, {x, t<int8_t>({3}, {1, 2, 3}), b, one, b}, "weight: rank 1, expected 2");
   check_fails(op, {x, w, b, one, t<float>({2}, {1, 1})}, "weight_scale: (2), expected (3)");
   check_fails(op, {x, w, b, b, one}, "input_scale: (3), expected one element");
+  check_fails(op, {x, w, b, one, t<float>({1, 1, 1, 1}, {1})},
+              "weight_scale: (1,1,1,1) has more axes than input");
 }
 }  // namespace tenon

@@ -25,6 +25,8 @@ struct DynamicQuantizeMatMul {
   constexpr void infer(Infer& i) const {
     const Dims y = infer_matmul(i, i.dims(0), i.dims(1));
     for (int k : {2, 3}) MatMulInteger::check_zeros(i, k, i.dims(1), false);
+    if (y.ranked() && i.dims(2).rank() > y.rank())
+      return i.fail(i.name(2), ": ", i.dims(2), " has more axes than ", y);
     if (i.has(4) && (!i.expect_rank(4, 1) || (y.rank() > 0 && !i.expect_extents(4, {y[y.rank() - 1]}))))
       return;
     i.out(0, y);

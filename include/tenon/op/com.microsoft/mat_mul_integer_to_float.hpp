@@ -29,6 +29,9 @@ struct MatMulIntegerToFloat {
     const Dims y = infer_matmul(i, i.dims(0), i.dims(1));
     if (!i.expect_one(2) || !i.expect_one(4)) return;
     for (int k : {3, 5}) MatMulInteger::check_zeros(i, k, i.dims(1), false);
+    for (int k : {2, 3})
+      if (y.ranked() && i.dims(k).rank() > y.rank())
+        return i.fail(i.name(k), ": ", i.dims(k), " has more axes than ", y);
     if (i.has(6) && (!i.expect_rank(6, 1) || (y.rank() > 0 && !i.expect_extents(6, {y[y.rank() - 1]}))))
       return;
     i.out(0, y);

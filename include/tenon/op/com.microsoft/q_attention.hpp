@@ -48,6 +48,8 @@ struct QAttention {
     if (do_rotary != 0) return i.fail("do_rotary is not supported: use RotaryEmbedding");
     if (past_present_share_buffer != 0) return i.fail("a past that shares present's memory is not supported");
     if (!i.expect_rank(1, 2) || !i.expect_one(3) || !i.expect_one(6)) return;
+    for (int k : {3, 4})
+      if (i.dims(k).rank() > 3) return i.fail(i.name(k), ": ", i.dims(k), " has more axes than input");
     for (int k : {4, 7})
       if (i.has(k) && i.ranked(1, k) && !i.dims(k).count().is(1) && !i.expect_extents(k, {i.dims(1)[1]}))
         return;

@@ -42,6 +42,8 @@ struct QGemm {
     if (i.has(7) != i.has(8)) return i.fail("y_scale and y_zero_point come together");
     gemm_detail::infer_gemm(i, transA != 0, transB != 0, i.dims(0), i.dims(3), i.dims(6));
     if (i.failed()) return;
+    for (int k : {1, 4})
+      if (i.dims(k).rank() > 2) return i.fail(i.name(k), ": ", i.dims(k), " has more axes than Y");
     for (int k : {4, 5})
       if (!i.dims(k).count().is(1) && (!i.expect_rank(k, 1) || !i.expect_extents(k, {i.out(0).dims[1]})))
         return;
