@@ -241,8 +241,12 @@ Rest softmax_13(Step& s) {
   return Rest::operands;
 }
 
-// ONNX Runtime's operator of that name meant the same.
-Rest layer_normalization_17(Step&) { return all; }
+// ONNX Runtime's operator of that name meant the same, and took an X of another type than Scale's.
+Rest layer_normalization_17(Step& s) {
+  const int x = s.element(0), scale = s.element(1);
+  if (x != 0 && scale != 0 && x != scale) s.refuse("X and Scale have different types");
+  return all;
+}
 
 Rest resize_18(Step& s) {
   if (s.text("coordinate_transformation_mode", "") == "tf_half_pixel_for_nn")

@@ -16,9 +16,9 @@ using Names = std::map<std::string, std::string>;
 const Names texts{
     {"default_string", "an element"},
     {"delimiter", "text"},
-    {"equation", "a language of its own; einsum_test has what it refuses"},
+    {"equation", "a language of its own; einsum_test has its errors"},
     {"locale", "has a say only where case changes; string_normalizer_test has the errors"},
-    {"pattern", "a language of its own; regex_full_match_test has what it refuses"},
+    {"pattern", "a language of its own; regex_full_match_test has its errors"},
     {"value_string", "an element"},
     {"y", "the name of a value of the graph"},
 };

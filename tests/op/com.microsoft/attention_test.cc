@@ -9,7 +9,13 @@ TEST_CASE("com.microsoft.Attention: results of ONNX Runtime") {
   check_recorded("com.microsoft/attention.txt", {&operator_class<op::com_microsoft::Attention>});
 }
 
-TEST_CASE("com.microsoft.Attention: what it refuses, and without a bias") {
+TEST_CASE("com.microsoft.Attention: keys whose mask is not positive are masked") {
+  const op::com_microsoft::Attention op{.num_heads = 1};
+  const Value x = t<float>({1, 2, 1}, {2, -1}), w = t<float>({1, 3}, {1, 2, 3}), none;
+  check(op, {x, w, none, t<int32_t>({1, 2}, {5, -1})}, run(op, {x, w, none, t<int32_t>({1, 2}, {1, 0})}));
+}
+
+TEST_CASE("com.microsoft.Attention: errors, and without a bias") {
   using op::com_microsoft::Attention;
   const Value x = t<float>({1, 1, 1}, {2}), w = t<float>({1, 6}, {1, 2, 3, 4, 5, 6}), none_;
   check(Attention{.num_heads = 1}, {x, w}, {t<float>({1, 1, 2}, {10, 12})});

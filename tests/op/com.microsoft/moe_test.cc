@@ -18,6 +18,13 @@ TEST_CASE("MoE: halves of pairs one after the other") {
   check(op, {x, router, apart, Value(), w2}, expected);
 }
 
+TEST_CASE("MoE: of equal scores the later one's expert") {
+  check(MoE{},
+        {t<float>({1, 1}, {1}), t<float>({1, 2}, {3, 3}), t<float>({2, 1, 1}, {1, 2}), Value(),
+         t<float>({2, 1, 1}, {1, 1})},
+        {t<float>({1, 1}, {1})});
+}
+
 TEST_CASE("MoE: extents and errors") {
   const Value x = t<float>({1, 2}, {1, -2}), router = t<float>({1, 1}, {3}),
               w = t<float>({1, 2, 2}, {1, 2, 3, 4}), none;

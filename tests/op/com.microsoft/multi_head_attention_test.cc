@@ -10,7 +10,7 @@ TEST_CASE("com.microsoft.MultiHeadAttention: results of ONNX Runtime") {
                  {&operator_class<op::com_microsoft::MultiHeadAttention>});
 }
 
-TEST_CASE("com.microsoft.MultiHeadAttention: what it refuses") {
+TEST_CASE("com.microsoft.MultiHeadAttention: errors") {
   using op::com_microsoft::MultiHeadAttention;
   const MultiHeadAttention two{.num_heads = 2};
   const Value q = t<float>({1, 1, 4}, {1, 2, 3, 4}), k = t<float>({1, 2, 4}, {1, 2, 3, 4, 5, 6, 7, 8}), none_,

@@ -9,7 +9,7 @@ TEST_CASE("com.microsoft.QAttention: results of ONNX Runtime") {
   check_recorded("com.microsoft/q_attention.txt", {&operator_class<op::com_microsoft::QAttention>});
 }
 
-TEST_CASE("com.microsoft.QAttention: what it refuses") {
+TEST_CASE("com.microsoft.QAttention: errors") {
   const op::com_microsoft::QAttention op{.num_heads = 1};
   const Value x = t<uint8_t>({1, 1, 1}, {2}), w = t<int8_t>({1, 3}, {1, 2, 3}), b = t<float>({3}, {0, 0, 0}),
               one = t<float>({}, {1});

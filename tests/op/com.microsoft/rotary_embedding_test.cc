@@ -20,7 +20,7 @@ TEST_CASE("com.microsoft.RotaryEmbedding: results of ONNX Runtime") {
   check_recorded("com.microsoft/rotary_embedding.txt", {&operator_class<op::com_microsoft::RotaryEmbedding>});
 }
 
-TEST_CASE("com.microsoft.RotaryEmbedding: what it refuses") {
+TEST_CASE("com.microsoft.RotaryEmbedding: errors") {
   using op::com_microsoft::RotaryEmbedding;
   const Value x = t<float>({1, 1, 4}, {1, 2, 3, 4}), id = t<int64_t>({1}, {0}),
               cache = t<float>({1, 2}, {1, 0});

@@ -95,16 +95,18 @@ struct DynamicQuantizeLSTM {
     if (n.batch == 0 || n.hidden == 0) return;
     const auto functions =
         rnn_functions<3>(activations, activation_alpha, activation_beta, {"sigmoid", "tanh", "tanh"});
-    const int64_t gates = 4 * n.hidden, states = n.batch * n.hidden;
+    const int64_t gates = checked_mul(int64_t{4}, n.hidden, spec.name),
+                  states = checked_mul(n.batch, n.hidden, spec.name),
+                  rows = checked_mul(n.steps, n.batch, spec.name);
+    checked_mul(rows, std::max(gates, n.input), spec.name);
     Scratch scratch;
-    const Bytes bytes = quantized(scratch, x.data(), n.steps * n.batch * n.input);
-    float *from_x = scratch.take<float>(n.steps * n.batch * gates),
-          *sums = scratch.take<float>(n.batch * gates), *h = scratch.take<float>(states),
-          *c = scratch.take<float>(states);
+    const Bytes bytes = quantized(scratch, x.data(), rows * n.input);
+    float *from_x = scratch.take<float>(rows * gates), *sums = scratch.take<float>(n.batch * gates),
+          *h = scratch.take<float>(states), *c = scratch.take<float>(states);
     for (int d = 0; d < directions; ++d) {
       const Weights wd = weights(w, w_scale, w_zero, d, directions),
                     rd = weights(r, r_scale, r_zero, d, directions);
-      product(scratch, bytes, wd, n.steps * n.batch, n.input, gates, from_x);
+      product(scratch, bytes, wd, rows, n.input, gates, from_x);
       start(initial_h, d, states, h);
       start(initial_c, d, states, c);
       const float *bias = b ? b.data() + d * 2 * gates : nullptr,

@@ -127,13 +127,13 @@ struct MoE {
  private:
   constexpr bool gated() const { return activation_type == "swiglu"; }
 
-  /// The experts of a token and their weights.
+  /// The experts of a token and their weights; of equal scores the later one's is chosen.
   void choose(const float* scores, int64_t experts, float* weights, bool* chosen) const {
     std::fill_n(chosen, experts, false);
     for (int64_t n = 0; n < k; ++n) {
       int64_t best = -1;
       for (int64_t e = 0; e < experts; ++e)
-        if (!chosen[e] && (best < 0 || scores[e] > scores[best])) best = e;
+        if (!chosen[e] && (best < 0 || scores[e] >= scores[best])) best = e;
       chosen[best] = true;
     }
     const float greatest = *std::max_element(scores, scores + experts);

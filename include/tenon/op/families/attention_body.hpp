@@ -4,6 +4,7 @@
 #include "tenon/op/families/function_body.hpp"
 #include "tenon/op/generator/range.hpp"
 #include "tenon/op/logical/and.hpp"
+#include "tenon/op/logical/greater.hpp"
 #include "tenon/op/logical/greater_or_equal.hpp"
 #include "tenon/op/logical/less.hpp"
 #include "tenon/op/math/add.hpp"
@@ -63,7 +64,7 @@ struct AttentionBody {
     if (earlier >= 0) return to.add(Concat{.axis = 2}, {earlier, fresh});
     return split_heads ? to.add(Identity{}, {fresh}) : fresh;
   }
-  /// What is added to the scores: the mask's numbers and the bias.
+  /// The addend of the scores: the mask's numbers and the bias.
   template <class L>
   int32_t scores_addend(L& to) const {
     using namespace function_body;
@@ -84,7 +85,7 @@ struct AttentionBody {
       if (mask_dims[0].same(batch * 2))
         seen = to.add(And{}, {seen, to.add(GreaterOrEqual{}, {places32, bound(n)})});
     } else {
-      seen = converted(to, mask, DType::int32, DType::bool_);
+      seen = to.add(Greater{}, {mask, number(to, DType::int32, 0)});
     }
     seen = unsqueezed(to, seen, mask_dims.rank() == 3 ? Ints{1} : Ints{1, 2});
     const int32_t addend =
