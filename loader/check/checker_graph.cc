@@ -131,8 +131,12 @@ void Checker::initializers(const onnx::GraphProto& g, Scope& scope, Role role) {
 // The IR forbids such names, but ONNX's checker accepts them and exporters write them. The inner value is the
 // one that the body reads.
 void Checker::check_shadowing(std::string_view what, const std::string& name, const Scope& scope) {
-  if (!name.empty() && scope.outer->has(name))
-    findings_.warn("shadowing", what, " ", shown(name), " of the body has the name of a value outside of it");
+  if (name.empty() || !scope.outer->has(name)) return;
+  const auto report = [&](const auto&... parts) {
+    if (options_.full) error("shadowing", parts...);
+    else findings_.warn("shadowing", parts...);
+  };
+  report(what, " ", shown(name), " of the body has the name of a value outside of it");
 }
 
 int Checker::rank_of(const std::string& name, const Scope& scope) {

@@ -151,6 +151,7 @@ TEST_CASE("Check: a body's inputs and initializers have names of their own") {
   first(m) = node("Loop", {"", "c"}, {"y"});
   *first(m).add_attribute() = body("body", g);
   CHECK(rules(check(m)) == "(shadowing)");
+  CHECK(rules(check(m, {.full = true})) == "shadowing");
 }
 
 TEST_CASE("Check: names are UTF-8") {
