@@ -4,6 +4,7 @@
 
 #include "loader/convert/convert.hpp"
 #include "loader/depth.hpp"
+#include "loader/edit/branches.hpp"
 #include "loader/edit/order.hpp"
 #include "loader/format/attribute.hpp"
 #include "loader/format/large_data.hpp"
@@ -66,6 +67,7 @@ class Simplifier {
         for (const auto& v : t.algorithm().output()) kept.insert(v.name());
       }
       remove_unread(*model_.mutable_graph(), scope, kept);
+      folded_ |= take_branches(model_, bound_);
       if (!folded_) return;
     }
   }

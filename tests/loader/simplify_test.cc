@@ -118,6 +118,49 @@ TEST_CASE("Nodes that nothing reads go") {
   })") == "If 0");
 }
 
+TEST_CASE("An If of a constant becomes the branch that it takes") {
+  const std::string branches =
+      "<then_branch = t () => (float[2] p) { q = Abs (x) p = Exp (q) }, "
+      "else_branch = e () => (float[2] o) { o = Neg (x) }> ";
+  CHECK(simplified("g (float[2] x) => (float[2] y) <bool c = {1}> { y = If (c) " + branches + "}") ==
+        "Abs Exp 0");
+  CHECK(simplified("g (float[2] x) => (float[2] y) { c = Constant <value = bool {0}> () y = If (c) " +
+                   branches + "}") == "Neg 0");
+  // An initializer that is an input may have another value in a run.
+  CHECK(simplified("g (float[2] x, bool c) => (float[2] y) <bool c = {1}> { y = If (c) " + branches + "}") ==
+        "If 1");
+  // Extents decide.
+  CHECK(simplified("g (float[2] x) => (float[2] y) <int64[1] two = {2}, int64[0] none = {}> {"
+                   " s = Shape (x) d = Equal (s, two) c = Reshape (d, none) y = If (c) " +
+                   branches + "}") == "Abs Exp 0");
+  // Names that both Ifs have, a branch within a branch, and the condition of one around it.
+  CHECK(simplified(R"(g (float[2] x) => (float[2] y) <bool c = {1}, bool d = {0}> {
+     a = If (c) <then_branch = t () => (float[2] p) <float[2] w = {1, 2}> { q = Add (x, w) p = If (d) <
+                   then_branch = tt () => (float[2] q1) { q1 = Abs (q) },
+                   else_branch = te () => (float[2] q1) { q1 = Sin (q) }> },
+                 else_branch = e () => (float[2] o) { o = Identity (x) }>
+     y = If (c) <then_branch = t () => (float[2] p) <float[2] w = {3, 4}> { q = Mul (a, w) p = Cos (q) },
+                 else_branch = e () => (float[2] o) { o = Identity (x) }>
+  })") == "Add Sin Mul Cos 2");
+  // Results from outside of the branch, of its initializers, and of one node twice.
+  CHECK(simplified(R"(g (float[2] x) => (float[2] y, float[2] z, float[2] u, float[2] v) <bool c = {1}> {
+     y, z, u, v = If (c) <
+        then_branch = t () => (float[2] a, float[2] b, float[2] b2, float[2] w) <float[2] w = {1, 2}> {
+           a = Identity (x) b = Exp (x) b2 = Identity (b) },
+        else_branch = e () => (float[2] a, float[2] b, float[2] b2, float[2] w) <float[2] w = {1, 2}> {
+           a = Neg (x) b = Exp (x) b2 = Identity (b) }>
+  })") == "Constant Identity Exp Identity 0");
+  // A loop's body reads what the taken branch gives.
+  CHECK(simplified(R"(g (float[2] x) => (float[2] y) <bool c = {1}, int64 n = {2}> {
+     k = If (c) <then_branch = t () => (float[2] p) { p = Exp (x) },
+                 else_branch = e () => (float[2] p) { p = Neg (x) }>
+     y = Loop (n, , x) <body = b (int64 i, bool go, float[2] s) => (bool more, float[2] r) {
+        more = Identity (go)
+        r = If (c) <then_branch = bt () => (float[2] q) { q = Add (s, k) },
+                    else_branch = be () => (float[2] q) { q = Sub (s, k) }> }>
+  })") == "Exp Loop 1");
+}
+
 TEST_CASE("Sizes are bounded") {
   const std::string fill =
       "g (float[64, 64] x) => (float[64, 64] y) <int64[2] s = {64, 64}> { f = ConstantOfShape "
