@@ -171,8 +171,8 @@ struct Diagnostic {
 struct CheckOptions {
   /// See LoadOptions::registry. Nodes of all its domains are checked against its operators.
   const Registry* registry = nullptr;
-  /// Also run shape inference, as in ONNX's strict mode with checked types, if nothing else is wrong, and
-  /// warn of operators that are not known.
+  /// Also run shape inference, as in ONNX's strict mode with checked types, if nothing else is wrong, warn of
+  /// operators that are not known, and refuse names in bodies that hide outer values.
   bool full = false;
   /// Functions may import operator versions that differ from the model's.
   bool skip_opset_compatibility = false;
@@ -240,8 +240,8 @@ struct SimplifyOptions {
 /// inference determines their results (a tensor's extents, and arithmetic on them). Removes nodes,
 /// initializers and value infos on which no output depends. The model keeps its opset, IR version, interface,
 /// names, metadata and functions. Initializers that are inputs do not count as constants, because runs may
-/// replace their values. Nodes that draw random numbers, run bodies or call functions stay; bodies are
-/// simplified.
+/// replace their values. An If of a constant becomes its branch. Other nodes that run bodies stay, and their
+/// bodies are simplified; nodes that draw random numbers or call functions stay.
 ///
 ///     simplify(model);
 ///
