@@ -299,6 +299,8 @@ template <class Arch>
 void quant_pack_b_impl(const QuantGemmArgs& g, int32_t* packed) {
   using namespace gemm_detail;
   const ConstantForm form = form_of_b<Arch>(g);
+  // The cells that nothing reads are zeros as well: packed operands are written into headers and compared.
+  std::fill_n(packed, image_header + 2 * line_rounded(g.n), 0);
   with_any_form<Arch>(form.form, [&]<class Ops>(Ops) {
     using S = Tile<Ops, Arch>;
     pack_images<Ops, Arch, S::cols>(
