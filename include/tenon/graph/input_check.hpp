@@ -21,8 +21,8 @@ void check_extents(const Graph& graph, const Dims& dims, const Extents& extents,
   raise(ErrorCode::invalid_shape, where(), to_string(extents), " given, (", declared, ") declared");
 }
 
-/// Error unless an input has the declared type and extents. Those of a sequence or an optional value are its
-/// elements'.
+/// Error unless an input has the declared type and extents. The extents declared of a sequence or an optional
+/// value apply to its elements.
 inline void check_input(const Graph& graph, const Graph::ValueEntry& e, const Value& v) {
   const auto where = [&] { return str_cat("input '", e.name, "'"); };
   if (e.info.type && e.info.type.kind != Kind::unknown && !(v.type() == e.info.type))

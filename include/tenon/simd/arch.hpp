@@ -182,8 +182,8 @@ class ScopedLevel {
 inline constexpr const Level* scoped_level() { return nullptr; }
 #endif
 
-/// The level in force: that of a ScopedLevel, or the one requested or, because kernels do not throw, the
-/// greatest if the request is invalid. The request is read once. Error{not_supported} if none is present.
+/// The level in force: a ScopedLevel's, else the one requested or, because kernels do not throw, the greatest
+/// if the request is invalid. The request is read once. Error{not_supported} if none is present.
 inline Level level() {
   if (scoped_level() != nullptr) return *scoped_level();
   static const Level chosen = [] {

@@ -1,5 +1,5 @@
 // Catching, for programs with and without exceptions. Without them (-fno-exceptions) an error ends the
-// program (base/error.hpp): what is called here always returns, and handlers are never called.
+// program (base/error.hpp): the functions called here always return, and handlers are never called.
 #pragma once
 
 #include <exception>

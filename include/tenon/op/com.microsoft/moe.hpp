@@ -14,12 +14,12 @@ namespace tenon::TENON_ABI::op::com_microsoft {
 
 /// output = sum over a token's experts e of weight[e] * (activation(x W1[e]^T + b1[e]) W2[e]^T + b2[e]).
 /// input is (tokens, hidden) or (batch, steps, hidden), router_probs (tokens, experts), W1 (experts, inter,
-/// hidden), W2 (experts, hidden, inter). The experts of a token are those of its `k` greatest router numbers,
-/// and their weights the softmax of all the token's router numbers, or with normalize_routing_weights of the
+/// hidden), W2 (experts, hidden, inter). A token's experts have its `k` greatest router numbers; their
+/// weights are the softmax of all the token's router numbers, or with normalize_routing_weights of the
 /// k. gelu is the one with tanh. swiglu takes pairs (g, l), W1 having 2 inter rows: neighbours (swiglu_fusion
 /// 1) or with all g first (2); it gives g sigmoid(activation_alpha g) (l + activation_beta), g clamped to at
-/// most swiglu_limit and l to between -swiglu_limit and swiglu_limit. Two experts of equal numbers are taken
-/// in their order. fc3 and the sparse mixer are refused, as in ONNX Runtime on the CPU.
+/// most swiglu_limit and l to between -swiglu_limit and swiglu_limit. Of experts with equal numbers the
+/// later one is taken. fc3 and the sparse mixer are refused, as in ONNX Runtime on the CPU.
 /// op::com_microsoft::MoE{.k = 2}(x, router, w1, none, w2) of (5,8), (5,4), (4,16,8) and (4,8,16) gives
 /// (5,8).
 struct MoE {
@@ -158,7 +158,7 @@ struct MoE {
     kernels::gemm(g);
   }
 
-  /// Activates rows in place. Those of pairs become half as long.
+  /// Activates rows in place. Rows of pairs become half as long.
   void activate(float* x, int64_t rows, int64_t inter) const {
     const auto silu = [](float v, float alpha) { return v / (1 + std::exp(-alpha * v)); };
     if (gated()) {

@@ -126,7 +126,7 @@ struct ProjectedAttention {
   struct Parts {
     Dim q, k, v;
   };
-  /// The sizes, given that of the projection.
+  /// The sizes, given the projection's.
   constexpr Parts parts(Dim all) const {
     if (sizes.size() == 3) return {sizes[0], sizes[1], sizes[2]};
     return {all / 3, all / 3, all / 3};
