@@ -16,11 +16,16 @@ include("${CMAKE_CURRENT_LIST_DIR}/levels.cmake")
 # Sealing, loader/bazel/seal.sh, is for objects in ELF, and for kernels of several levels.
 if(NOT TENON_ONLY_LEVEL)
   set(sealing)
-  foreach(program bash awk ar ld readelf objcopy)
+  foreach(program bash awk ar readelf)
     find_program(TENON_HAS_${program} ${program})
     mark_as_advanced(TENON_HAS_${program})
     if(NOT TENON_HAS_${program})
       list(APPEND sealing ${program})
+    endif()
+  endforeach()
+  foreach(program LINKER OBJCOPY)  # of the processor that code is made for
+    if(NOT CMAKE_${program})
+      list(APPEND sealing "CMAKE_${program}")
     endif()
   endforeach()
   if(NOT CMAKE_EXECUTABLE_FORMAT STREQUAL "ELF")
@@ -75,7 +80,8 @@ foreach(level IN LISTS TENON_LEVELS TENON_LAYOUTS)
       list(APPEND renames COMMAND "${CMAKE_COMMAND}" -E rename "${name}${CMAKE_CXX_OUTPUT_EXTENSION}" "${object}")
     endforeach()
     add_custom_command(OUTPUT ${sealed}
-      COMMAND "${PROJECT_SOURCE_DIR}/loader/bazel/seal.sh" $<TARGET_FILE:${open}> "${folder}/sealed.a" ${TENON_LEVEL_TAG_${level}}
+      COMMAND "${CMAKE_COMMAND}" -E env "LD=${CMAKE_LINKER}" "OBJCOPY=${CMAKE_OBJCOPY}"
+      "${PROJECT_SOURCE_DIR}/loader/bazel/seal.sh" $<TARGET_FILE:${open}> "${folder}/sealed.a" ${TENON_LEVEL_TAG_${level}}
       COMMAND ar x "${folder}/sealed.a" ${renames}
       DEPENDS ${open} "${PROJECT_SOURCE_DIR}/loader/bazel/seal.sh"
       WORKING_DIRECTORY "${folder}" COMMENT "Sealing the kernels of ${level}" VERBATIM)
