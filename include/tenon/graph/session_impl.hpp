@@ -285,7 +285,7 @@ TENON_SESSION void Session::State::make(const std::shared_ptr<Variant>& variant,
   };
   const std::exception_ptr failure = detail::caught([&] { detail::attempt<Error>(compile_variant, fail); });
   if (failure) {
-    variant->other = failure;
+    if (!variant->error) variant->other = failure;
     end(reached);
     std::rethrow_exception(failure);
   }
