@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tenon/base/scratch.hpp"
+#include "tenon/simd/vector.hpp"
 
 namespace tenon::TENON_ABI::kernels {
 
@@ -73,14 +74,14 @@ class BoxList {
   int64_t size() const { return size_; }
 
  private:
-  using Four [[gnu::vector_size(16)]] = float;
-  using Halves [[gnu::vector_size(16)]] = uint64_t;
+  using Four = simd::Vector<float, 4>;
+  using Halves = simd::Vector<uint64_t, 2>;
   struct Group {
     Four top{}, left{}, bottom{}, right{}, size{};  // lanes without a box have an infinite top
   };
 
-  static Four least(Four a, Four b) { return a < b ? a : b; }
-  static Four most(Four a, Four b) { return a > b ? a : b; }
+  static Four least(Four a, Four b) { return simd::choose(a < b, a, b); }
+  static Four most(Four a, Four b) { return simd::choose(a > b, a, b); }
 
   std::vector<Group> groups_;
   int64_t size_ = 0;

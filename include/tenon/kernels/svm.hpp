@@ -9,6 +9,7 @@
 #include "tenon/base/costs.hpp"
 #include "tenon/base/parallel.hpp"
 #include "tenon/base/uncontracted.hpp"
+#include "tenon/simd/vector.hpp"
 
 namespace tenon::TENON_ABI::kernels {
 
@@ -21,7 +22,7 @@ void squared_distances(const C* x, int64_t rows, const C* v, int64_t count, int6
       for (int64_t c = 0; c < count; ++c) {
         const C *a = x + r * n, *b = v + c * n;
         constexpr int ways = 8, width = 16 / sizeof(C);  // independent sums
-        using Few [[gnu::vector_size(16)]] = C;
+        using Few = simd::Vector<C, width>;
         Few sums[ways / width] = {};
         int64_t k = 0;
         for (; k + ways <= n; k += ways)

@@ -11,6 +11,7 @@
 #include "tenon/base/parallel.hpp"
 #include "tenon/base/scratch.hpp"
 #include "tenon/base/types.hpp"
+#include "tenon/simd/vector.hpp"
 
 namespace tenon::TENON_ABI::kernels {
 
@@ -122,7 +123,7 @@ void rank_columns(const float* x, int64_t step, int64_t n, int64_t k, bool large
 inline constexpr int64_t short_ranks = 64;
 inline void rank_short_rows(const float* x, int64_t n, int64_t k, bool largest, Ranked* best) {
   constexpr int64_t rows = 16, width = 4;
-  using Lanes [[gnu::vector_size(4 * width)]] = int32_t;
+  using Lanes = simd::Vector<int32_t, width>;
   using Keys = Lanes[rows / width];
   Keys key[short_ranks], index[short_ranks];
   for (int64_t i = 0; i < n; ++i) {
@@ -132,7 +133,7 @@ inline void rank_short_rows(const float* x, int64_t n, int64_t k, bool largest, 
       for (int64_t r = 0; r < width; ++r) element[r] = std::bit_cast<int32_t>(x[(v * width + r) * n + i]);
       // order_key, mapped to the order of signed integers.
       const Lanes magnitude = element & 0x7fffffff, from = magnitude - magnitude + static_cast<int32_t>(i);
-      Lanes e = magnitude == 0 ? magnitude : element ^ (element >> 31 & 0x7fffffff), at = from;
+      Lanes e = simd::choose(magnitude == 0, magnitude, element ^ (element >> 31 & 0x7fffffff)), at = from;
       e |= (magnitude > 0x7f800000) & 0x7fffffff;
       e &= ~(magnitude > 0x7f800000) | 0x7fffffff;
       if (largest) e = ~e;
@@ -141,10 +142,10 @@ inline void rank_short_rows(const float* x, int64_t n, int64_t k, bool largest, 
       for (int64_t j = 0; j < places; ++j) {
         const Lanes other = key[j][v], other_at = index[j][v];
         moves |= e < other;
-        key[j][v] = moves ? e : other;
-        index[j][v] = moves ? at : other_at;
-        e = moves ? other : e;
-        at = moves ? other_at : at;
+        key[j][v] = simd::choose(moves, e, other);
+        index[j][v] = simd::choose(moves, at, other_at);
+        e = simd::choose(moves, other, e);
+        at = simd::choose(moves, other_at, at);
       }
       if (i < k) key[i][v] = e, index[i][v] = at;
     }

@@ -8,6 +8,7 @@
 
 #include "tenon/base/abi.hpp"
 #include "tenon/base/costs.hpp"
+#include "tenon/simd/vector.hpp"
 
 namespace tenon::TENON_ABI::simd {
 
@@ -15,17 +16,17 @@ namespace detail {
 
 /// A copy by one register. The compiler must not turn a loop of these into a call of memcpy.
 template <class Part>
-[[gnu::always_inline]] inline void copy_part(char* to, const char* from) {
+TENON_ALWAYS_INLINE inline void copy_part(char* to, const char* from) {
   Part part;
   std::memcpy(&part, from, sizeof part);
-  asm volatile("" ::: "memory");
+  tenon::detail::keep_memory_order();
   std::memcpy(to, &part, sizeof part);
 }
 
-using Sixteen [[gnu::vector_size(16)]] = unsigned char;
+using Sixteen = Vector<unsigned char, 16>;
 
 /// memcpy of 16 bytes and more, by aligned stores: none of them crosses a cache line.
-[[gnu::noinline]] inline void copy_aligned(char* to, const char* from, std::size_t bytes) {
+TENON_NOINLINE inline void copy_aligned(char* to, const char* from, std::size_t bytes) {
   copy_part<Sixteen>(to, from);
   copy_part<Sixteen>(to + bytes - 16, from + bytes - 16);
 #pragma GCC unroll 4
@@ -38,7 +39,7 @@ using Sixteen [[gnu::vector_size(16)]] = unsigned char;
 /// memcpy. Calling it would take longer than copying a short row. glibc 2.36 copies 2 KiB and more by `rep
 /// movsb`, which AMD's processors execute at a twentieth of the speed if the destination is up to 15 bytes
 /// past the source modulo 4096, as is common for rows of a concatenation.
-[[gnu::always_inline]] inline void copy(void* to, const void* from, std::size_t bytes) {
+TENON_ALWAYS_INLINE inline void copy(void* to, const void* from, std::size_t bytes) {
   using detail::copy_part;
   using detail::Sixteen;
   auto* t = static_cast<char*>(to);

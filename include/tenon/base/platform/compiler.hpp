@@ -1,11 +1,16 @@
 // What compilers spell differently. TENON_INLINE_LAMBDA is TENON_ALWAYS_INLINE for a lambda and follows its
 // parameters. Attributes that only help optimisation or binding ([[gnu::cold]],
-// [[gnu::visibility]]) are written as they are: compilers without them ignore them.
+// [[gnu::visibility]]) are written as they are: compilers without them ignore them. TENON_VISUAL_CPP tells
+// Visual C++ from clang, which accepts what g++ does on Windows too.
 #pragma once
 
 #include "tenon/base/version.hpp"
 
 #if defined(_MSC_VER) && !defined(__clang__)
+#define TENON_VISUAL_CPP
+#endif
+
+#if defined(TENON_VISUAL_CPP)
 #include <intrin.h>
 #define TENON_ALWAYS_INLINE [[msvc::forceinline]]
 #define TENON_NOINLINE [[msvc::noinline]]
@@ -20,7 +25,7 @@ namespace tenon::TENON_ABI::detail {
 
 /// Tells the processor that the thread waits for a value to change; nothing if it has no such instruction.
 inline void spin_pause() {
-#if defined(_MSC_VER) && !defined(__clang__)
+#if defined(TENON_VISUAL_CPP)
 #if defined(_M_X64) || defined(_M_IX86)
   _mm_pause();
 #elif defined(_M_ARM64)
@@ -33,13 +38,31 @@ inline void spin_pause() {
 #endif
 }
 
+/// The compiler moves no access to memory across it.
+TENON_ALWAYS_INLINE inline void keep_memory_order() {
+#if defined(TENON_VISUAL_CPP)
+  _ReadWriteBarrier();
+#else
+  asm volatile("" ::: "memory");
+#endif
+}
+
+/// Where the program never arrives.
+[[noreturn]] TENON_ALWAYS_INLINE inline void unreachable() {
+#if defined(TENON_VISUAL_CPP)
+  __assume(false);
+#else
+  __builtin_unreachable();
+#endif
+}
+
 }  // namespace tenon::TENON_ABI::detail
 
 // TENON_PREFETCH(at, to_write, locality) fetches the cache line at `at`, which need not be readable, to be
 // written if to_write is 1: into all levels if locality is 3, into the second and above if it is 2. A macro,
 // because g++ allocates registers differently around an inline function. Nothing where the compiler cannot
 // say it.
-#if defined(__GNUC__)
+#if !defined(TENON_VISUAL_CPP)
 #define TENON_PREFETCH(at, to_write, locality) __builtin_prefetch(at, to_write, locality)
 #elif defined(_M_X64) || defined(_M_IX86)
 #define TENON_PREFETCH(at, to_write, locality) \

@@ -17,6 +17,7 @@
 #include "tenon/kernels/conv/blocked.hpp"
 #include "tenon/kernels/conv/cell_tile.hpp"
 #include "tenon/simd/batch.hpp"
+#include "tenon/simd/vector.hpp"
 
 namespace tenon::TENON_ABI::kernels::blocked_detail {
 
@@ -65,7 +66,7 @@ struct CopiedAxis {
 template <class T, class Arch>
 void join_planes(const T* x, int64_t planes, int64_t plane, int64_t width, int64_t first, int64_t stride,
                  const CopiedAxis& across, T* to) {
-  using Four [[gnu::vector_size(plain_step * sizeof(T))]] = T;
+  using Four = simd::Vector<T, plain_step>;
   int64_t phase = 0, index = 0;
   const auto put = [&](const Four& cell) {
     if (phase < across.phases)
@@ -81,14 +82,14 @@ void join_planes(const T* x, int64_t planes, int64_t plane, int64_t width, int64
     Four row[plain_step];
     for (int64_t p = 0; p < plain_step; ++p)
       std::memcpy(&row[p], x + std::min(p, planes - 1) * plane + i, sizeof(Four));
-    const Four even = __builtin_shufflevector(row[0], row[2], 0, 4, 1, 5),
-               odd = __builtin_shufflevector(row[1], row[3], 0, 4, 1, 5),
-               later_even = __builtin_shufflevector(row[0], row[2], 2, 6, 3, 7),
-               later_odd = __builtin_shufflevector(row[1], row[3], 2, 6, 3, 7);
-    put(__builtin_shufflevector(even, odd, 0, 4, 1, 5));
-    put(__builtin_shufflevector(even, odd, 2, 6, 3, 7));
-    put(__builtin_shufflevector(later_even, later_odd, 0, 4, 1, 5));
-    put(__builtin_shufflevector(later_even, later_odd, 2, 6, 3, 7));
+    const Four even = simd::shuffle<0, 4, 1, 5>(row[0], row[2]),
+               odd = simd::shuffle<0, 4, 1, 5>(row[1], row[3]),
+               later_even = simd::shuffle<2, 6, 3, 7>(row[0], row[2]),
+               later_odd = simd::shuffle<2, 6, 3, 7>(row[1], row[3]);
+    put(simd::shuffle<0, 4, 1, 5>(even, odd));
+    put(simd::shuffle<2, 6, 3, 7>(even, odd));
+    put(simd::shuffle<0, 4, 1, 5>(later_even, later_odd));
+    put(simd::shuffle<2, 6, 3, 7>(later_even, later_odd));
   }
   for (; i < end; ++i) {
     Four cell{};

@@ -13,6 +13,7 @@
 #include "tenon/kernels/conv/geometry.hpp"
 #include "tenon/kernels/elementwise/elementwise.hpp"
 #include "tenon/simd/batch.hpp"
+#include "tenon/simd/vector.hpp"
 
 namespace tenon::TENON_ABI::kernels::winograd_detail {
 
@@ -124,15 +125,15 @@ struct Tiles4 {
 template <class Arch, class T>
 struct Wide {
   static constexpr int count = lanes<T, Arch> / 2;
-  using Narrow [[gnu::vector_size(count * sizeof(T))]] = T;
-  using Type [[gnu::vector_size(count * sizeof(double))]] = double;
+  using Narrow = simd::Vector<T, count>;
+  using Type = simd::Vector<double, count>;
   static Type load(const T* from) {
     Narrow x;
     std::memcpy(&x, from, sizeof x);
-    return __builtin_convertvector(x, Type);
+    return simd::convert<Type>(x);
   }
   static void store(T* to, const Type& wide) {
-    const Narrow x = __builtin_convertvector(wide, Narrow);
+    const Narrow x = simd::convert<Narrow>(wide);
     std::memcpy(to, &x, sizeof x);
   }
 };

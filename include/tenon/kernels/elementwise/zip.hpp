@@ -11,6 +11,7 @@
 #include "tenon/kernels/elementwise/blocks.hpp"
 #include "tenon/kernels/elementwise/broadcast.hpp"
 #include "tenon/kernels/elementwise/loops.hpp"
+#include "tenon/simd/vector.hpp"
 #include "tenon/simd/wide.hpp"
 
 namespace tenon::TENON_ABI::kernels::detail {
@@ -29,8 +30,8 @@ void spread_blocks(BroadcastPlan<2> plan, int k, const void* x, void* to, int64_
     Block* const out = static_cast<Block*>(to) + (i - at);
     // A register longer than a row would cross cache lines more often when stored.
     const auto fill = [&]<int64_t bytes>(std::integral_constant<int64_t, bytes>) {
-      using Part [[gnu::vector_size(bytes)]] = Block;
       constexpr int64_t width = bytes / static_cast<int64_t>(size);
+      using Part = simd::Vector<Block, static_cast<int>(width)>;
       for (int64_t begin = 0, end = row - first % row; begin < run; begin = end, end += row, from += step) {
         const Part v = Part{} + simd::element<Arch>(from);
         for (int64_t j = begin; j < std::min(end, run); j += width) std::memcpy(out + j, &v, bytes);

@@ -6,6 +6,7 @@
 
 #include "tenon/base/platform/compiler.hpp"
 #include "tenon/kernels/move/move.hpp"
+#include "tenon/simd/vector.hpp"
 
 namespace tenon::TENON_ABI::kernels {
 
@@ -27,7 +28,7 @@ bool indices_within(const I* indices, int64_t n, int64_t low, int64_t extent) {
   int64_t k = 0;
   uint64_t any = 0;
   if constexpr (sizeof(I) == 8) {
-    using Two [[gnu::vector_size(16)]] = uint64_t;
+    using Two = simd::Vector<uint64_t, 2>;
     Two all{}, other{};
     for (; k + 4 <= n; k += 4) {
       Two a, b;

@@ -16,6 +16,7 @@
 #include "tenon/base/platform/compiler.hpp"
 #include "tenon/simd/arch.hpp"
 #include "tenon/simd/copy.hpp"
+#include "tenon/simd/vector.hpp"
 
 namespace tenon::TENON_ABI::kernels {
 
@@ -171,7 +172,7 @@ struct BlockMover {
       if constexpr (bytes == 4)
         // The second of two loads ends with the last element wanted.
         for (; t_step == 1 && f_step == 2 && i + 4 <= n; i += 4)
-          store(t + i, __builtin_shufflevector(load(f + 2 * i), load(f + 2 * i + 3), 0, 2, 5, 7));
+          store(t + i, simd::shuffle<0, 2, 5, 7>(load(f + 2 * i), load(f + 2 * i + 3)));
       for (; i < n; ++i) one(t + i * t_step, f + i * f_step);
     }
   }
@@ -197,7 +198,7 @@ struct BlockMover {
   }
 
  private:
-  using Four [[gnu::vector_size(16)]] = uint32_t;
+  using Four = simd::Vector<uint32_t, 4>;
 
   Four load(int64_t f) const {
     Four v;

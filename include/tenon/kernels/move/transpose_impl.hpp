@@ -8,6 +8,7 @@
 #include "tenon/base/platform/compiler.hpp"
 #include "tenon/kernels/move/transpose.hpp"
 #include "tenon/simd/properties.hpp"
+#include "tenon/simd/vector.hpp"
 
 namespace tenon::TENON_ABI::kernels {
 
@@ -35,8 +36,8 @@ struct BlockOf<8> {
 /// `lanes` lanes of sixteen bytes.
 template <class T, int lanes>
 struct Lanes {
-  using type [[gnu::vector_size(16 * lanes)]] = T;
   static constexpr int side = 16 / static_cast<int>(sizeof(T));
+  using type = simd::Vector<T, lanes * side>;
 
   // Loads a lane from each of `lanes` rows that are `apart` bytes apart.
   static type load(const char* from, int64_t apart) {
@@ -60,11 +61,11 @@ struct Lanes {
  private:
   template <class Half, int... k>
   static type join(Half a, Half b, std::integer_sequence<int, k...>) {
-    return __builtin_shufflevector(a, b, k...);
+    return simd::shuffle<k...>(a, b);
   }
   template <int half, int... k>
   static type interleave(type a, type b, std::integer_sequence<int, k...>) {
-    return __builtin_shufflevector(a, b, (k / side * side + k % side / 2 + half + k % 2 * lanes * side)...);
+    return simd::shuffle<(k / side * side + k % side / 2 + half + k % 2 * lanes * side)...>(a, b);
   }
 };
 
@@ -82,8 +83,8 @@ struct Unwoven {
 /// A vector of `bytes` bytes.
 template <class T, int bytes>
 struct Vector {
-  using type [[gnu::vector_size(bytes)]] = T;
   static constexpr int side = bytes / static_cast<int>(sizeof(T));
+  using type = simd::Vector<T, side>;
 
   static type load(const char* from) {
     type v;
@@ -94,11 +95,9 @@ struct Vector {
   template <int k, int count, class From>
   static type choose(type a, type b, type c, From) {
     return [&]<int... e>(std::integer_sequence<int, e...>) {
-      const type v = __builtin_shufflevector(a, b, (From::at(k, e) < 2 * side ? From::at(k, e) : 0)...);
+      const type v = simd::shuffle<(From::at(k, e) < 2 * side ? From::at(k, e) : 0)...>(a, b);
       if constexpr (count == 2) return v;
-      else
-        return type(
-            __builtin_shufflevector(v, c, (From::at(k, e) < 2 * side ? e : From::at(k, e) - side)...));
+      else return type(simd::shuffle<(From::at(k, e) < 2 * side ? e : From::at(k, e) - side)...>(v, c));
     }(std::make_integer_sequence<int, side>{});
   }
 };

@@ -9,6 +9,7 @@
 #include "tenon/base/costs.hpp"
 #include "tenon/kernels/move/move.hpp"
 #include "tenon/simd/arch.hpp"
+#include "tenon/simd/vector.hpp"
 
 namespace tenon::TENON_ABI::kernels {
 
@@ -68,14 +69,13 @@ void pick_columns(const Mover& mover, int64_t to, int64_t from, const int64_t* c
 
 /// `rows` consecutive rows of `wide` >= 4 elements of 4 bytes, each twice.
 inline void pick_twice(char* to, const char* from, int64_t wide, int64_t rows) {
-  using Four [[gnu::vector_size(16)]] = uint32_t;
+  using Four = simd::Vector<uint32_t, 4>;
   // The last step begins early enough to end with the row.
   for (int64_t k = 0; k < wide; k += 4) {
     k = std::min(k, wide - 4);
     Four x;
     std::memcpy(&x, from + 4 * k, sizeof x);
-    const Four low = __builtin_shufflevector(x, x, 0, 0, 1, 1),
-               high = __builtin_shufflevector(x, x, 2, 2, 3, 3);
+    const Four low = simd::shuffle<0, 0, 1, 1>(x, x), high = simd::shuffle<2, 2, 3, 3>(x, x);
     char* const first = to + 8 * k;
     const auto put = [&](char* place) {
       std::memcpy(place, &low, sizeof low);

@@ -5,7 +5,9 @@
 #include <bit>
 #include <utility>
 
+#include "tenon/base/platform/compiler.hpp"
 #include "tenon/simd/batch/memory.hpp"
+#include "tenon/simd/vector.hpp"
 
 namespace tenon::TENON_ABI::simd {
 
@@ -13,9 +15,9 @@ namespace detail {
 template <class Place, class T, class A, int... i>
 inline xsimd::batch<T, A> pick(const xsimd::batch<T, A>& x, const xsimd::batch<T, A>& y, Place place,
                                std::integer_sequence<int, i...>) {
-  using Lanes [[gnu::vector_size(bytes<A>)]] = T;
+  using Lanes = Vector<T, sizeof...(i)>;
   return std::bit_cast<typename xsimd::batch<T, A>::register_type>(
-      __builtin_shufflevector(std::bit_cast<Lanes>(x.data), std::bit_cast<Lanes>(y.data), place(i)...));
+      shuffle<place(i)...>(std::bit_cast<Lanes>(x.data), std::bit_cast<Lanes>(y.data)));
 }
 
 /// Lane i is number place(i) of the numbers of x and then y. `place` is stateless, so that the compiler,
@@ -122,8 +124,8 @@ inline void split_pairs(const xsimd::batch<T, A>& x, const xsimd::batch<T, A>& y
 /// The last n numbers of `before`, followed by as many numbers of x as fit. The compiler must know n, up to
 /// `most`, after unrolling loops. T: of 32 bits.
 template <int most, class T, class A>
-[[gnu::always_inline]] inline xsimd::batch<T, A> shift_in(const xsimd::batch<T, A>& before,
-                                                          const xsimd::batch<T, A>& x, int n) {
+TENON_ALWAYS_INLINE inline xsimd::batch<T, A> shift_in(const xsimd::batch<T, A>& before,
+                                                       const xsimd::batch<T, A>& x, int n) {
   static_assert(sizeof(T) == 4);
   if constexpr (most == 0) {
     return x;

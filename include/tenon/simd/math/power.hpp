@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "tenon/base/platform/compiler.hpp"
 #include "tenon/simd/math/exp_log.hpp"
 
 namespace tenon::TENON_ABI::simd {
@@ -136,8 +137,8 @@ inline xsimd::batch<float, A> with_special_powers(const xsimd::batch<float, A>& 
 
 /// pow of any floats using two floats.
 template <class A>
-[[gnu::noinline]] xsimd::batch<float, A> power_of_any(const xsimd::batch<float, A>& x,
-                                                      const xsimd::batch<float, A>& y) {
+TENON_NOINLINE xsimd::batch<float, A> power_of_any(const xsimd::batch<float, A>& x,
+                                                   const xsimd::batch<float, A>& y) {
   using B = xsimd::batch<float, A>;
   const B a = xsimd::abs(x), zero(0.0f), infinity(Format<float>::infinity);
   const auto denormal = a < B(Format<float>::least_normal);
@@ -157,8 +158,7 @@ template <class A>
 /// x to the power y, with all of pow's special cases: floats to 0.9 of a spacing, doubles by the C library,
 /// lane by lane.
 template <class T, class A>
-[[gnu::always_inline]] inline xsimd::batch<T, A> pow(const xsimd::batch<T, A>& x,
-                                                     const xsimd::batch<T, A>& y) {
+TENON_ALWAYS_INLINE inline xsimd::batch<T, A> pow(const xsimd::batch<T, A>& x, const xsimd::batch<T, A>& y) {
   using B = xsimd::batch<T, A>;
   if constexpr (std::is_same_v<T, double>) {
     return each_lane(x, y, [](double a, double b) { return std::pow(a, b); });
