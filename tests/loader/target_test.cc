@@ -69,6 +69,11 @@ TEST_CASE("a level is in force for one thread as long as it is scoped") {
       CHECK(simd::level() == before);
     }
     CHECK(simd::level() == least);
+#if defined(TENON_X86_64)
+    CHECK_FALSE(simd::has_dot_bytes<simd::Avx512>());
+    CHECK_FALSE(simd::has_byte_tables<simd::Avx512>());
+    CHECK_FALSE(simd::has_tiles<simd::Avx512>());
+#endif
   }
   CHECK(simd::level() == before);
 }

@@ -211,7 +211,7 @@ decltype(auto) dispatch(F&& f) {
     TENON_LAYOUTS(TENON_LEVEL, TENON_NO_FEATURE)
 #undef TENON_LEVEL
   }
-  __builtin_unreachable();
+  tenon::detail::unreachable();
 #endif
 #else
   return f(Native{});

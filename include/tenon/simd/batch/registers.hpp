@@ -62,7 +62,9 @@ inline xsimd::batch<T, A> in_register(const xsimd::batch<T, A>& v);
 /// p, computed once: GCC would keep and increment a separate pointer for each number that a loop reads there.
 template <class T>
 inline T* in_register(T* p) {
+#if !defined(TENON_VISUAL_CPP)
   asm("" : "+r"(p));
+#endif
   return p;
 }
 

@@ -1,6 +1,7 @@
 // Conversions of bytes of x86.
 #pragma once
 
+#include "tenon/base/platform/compiler.hpp"
 #include "tenon/base/target.hpp"
 #include "tenon/simd/batch/memory.hpp"
 
@@ -157,11 +158,15 @@ inline void store_rounded_n(uint8_t* p, const xsimd::batch<float, A>* x, int32_t
 template <detail::Zmm A>
 inline xsimd::batch<uint8_t, A> look_up_bytes(const xsimd::batch<uint8_t, A>* table,
                                               const xsimd::batch<uint8_t, A>& x) {
-  // The level does not include VBMI, so the compiler has no intrinsic for it here.
+  // The level does not include VBMI, so compilers other than Visual C++ have no intrinsic for it here.
   const auto pick = [&](int k) {
     __m512i found = x;
     const __m512i low = table[k], high = table[k + 1];
+#if defined(TENON_VISUAL_CPP)
+    found = _mm512_permutex2var_epi8(low, found, high);
+#else
     asm("vpermi2b {%2, %1, %0|%0, %1, %2}" : "+v"(found) : "v"(low), "v"(high));
+#endif
     return found;
   };
   return _mm512_mask_mov_epi8(pick(0), _mm512_movepi8_mask(x), pick(2));

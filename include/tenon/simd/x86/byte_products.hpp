@@ -1,7 +1,9 @@
-// Products of bytes of x86. The levels do not include VNNI, so the compiler may lack intrinsics for it. With
-// them, GCC would reload weights for each product, which doubles the time.
+// Products of bytes of x86. The levels do not include VNNI, so compilers other than Visual C++, whose
+// intrinsics need no flags, may lack intrinsics for it. With them, GCC would reload weights for each product,
+// which doubles the time.
 #pragma once
 
+#include "tenon/base/platform/compiler.hpp"
 #include "tenon/base/target.hpp"
 #include "tenon/simd/batch/memory.hpp"
 
@@ -33,9 +35,13 @@ template <detail::Ymm A>
 inline xsimd::batch<int32_t, A> dot_bytes(const xsimd::batch<int32_t, A>& x,
                                           const xsimd::batch<int32_t, A>& y,
                                           const xsimd::batch<int32_t, A>& z) {
+#if defined(TENON_VISUAL_CPP)
+  return _mm256_dpbusd_avx_epi32(z, x, y);
+#else
   __m256i sum = z, u = x, s = y;
   asm("%{vex%} vpdpbusd {%2, %1, %0|%0, %1, %2}" : "+x"(sum) : "x"(u), "x"(s));
   return sum;
+#endif
 }
 
 template <detail::Ymm A>
@@ -69,9 +75,13 @@ template <detail::Zmm A>
 inline xsimd::batch<int32_t, A> dot_bytes(const xsimd::batch<int32_t, A>& x,
                                           const xsimd::batch<int32_t, A>& y,
                                           const xsimd::batch<int32_t, A>& z) {
+#if defined(TENON_VISUAL_CPP)
+  return _mm512_dpbusd_epi32(z, x, y);
+#else
   __m512i sum = z, u = x, s = y;
   asm("vpdpbusd {%2, %1, %0|%0, %1, %2}" : "+v"(sum) : "v"(u), "v"(s));
   return sum;
+#endif
 }
 
 template <detail::Zmm A>

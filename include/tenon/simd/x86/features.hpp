@@ -6,11 +6,11 @@
 #include <string_view>
 
 #include "tenon/simd/arch.hpp"
+#include "tenon/simd/x86/cpuid.hpp"
 #include "tenon/simd/x86/levels.hpp"
 
 #if defined(TENON_X86_64)
 
-#include <cpuid.h>
 #if defined(__linux__)
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -25,9 +25,7 @@ inline bool vnni() {
   static const bool use = [] {
     const char* const request = std::getenv("TENON_VNNI");
     if (request != nullptr && std::string_view(request) == "0") return false;
-    if (register_bytes == 64) return __builtin_cpu_supports("avx512vnni") != 0;
-    unsigned a = 0, b, c, d;  // not every compiler knows the name avxvnni
-    return __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a >> 4 & 1) != 0;
+    return detail::holds(register_bytes == 64 ? detail::Fact::avx512vnni : detail::Fact::avx_vnni);
   }();
   return use;
 }
@@ -36,19 +34,13 @@ inline bool vnni() {
 /// which has to ask. TENON_AMX=0 disables them. Read once.
 inline bool amx() {
 #if defined(__linux__)
-  // A static with a dynamic initialiser would need a lock, which programs without exceptions do not link.
-  // Threads that ask at the same time get the same answer.
-  static std::atomic<signed char> known{-1};
+  static std::atomic<signed char> known{-1};  // as in detail::holds
   signed char use = known.load(std::memory_order_relaxed);
   if (use < 0) {
     constexpr int request_permission = 0x1023, tile_data = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
     const char* const request = std::getenv("TENON_AMX");
-    // clang before 19 does not know the names of amx-bf16, amx-tile and amx-int8. The system grants the
-    // registers only if it supports them.
-    unsigned a, b, c, d;
-    constexpr unsigned bits = 1u << 22 | 1u << 24 | 1u << 25;
-    use = (request == nullptr || std::string_view(request) != "0") &&
-          __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (d & bits) == bits &&
+    // The system grants the registers only if it supports them.
+    use = (request == nullptr || std::string_view(request) != "0") && detail::holds(detail::Fact::amx) &&
           syscall(SYS_arch_prctl, request_permission, tile_data) == 0;
     known.store(use, std::memory_order_relaxed);
   }
@@ -66,7 +58,7 @@ inline bool has_dot_bytes() {
 // VBMI, which some processors of the level avx512 lack.
 template <detail::AtAvx512 Arch>
 inline bool has_byte_tables() {
-  return __builtin_cpu_supports("avx512vbmi") != 0;
+  return scoped_level() == nullptr && detail::holds(detail::Fact::avx512vbmi);
 }
 
 // Every processor with AMX has AVX-512.
@@ -75,12 +67,11 @@ inline bool has_tiles() {
   return scoped_level() == nullptr && amx();
 }
 
-// AMD's family 19h.
-inline bool halves_registers() { return __builtin_cpu_is("amdfam19h") != 0; }
+inline bool halves_registers() { return detail::holds(detail::Fact::amd_19h); }
 
 // AMD's with AVX-512 after family 19h.
 inline bool prefetches_enough() {
-  return __builtin_cpu_is("amd") != 0 && __builtin_cpu_supports("avx512f") != 0 && !halves_registers();
+  return detail::holds(detail::Fact::amd) && detail::holds(detail::Fact::avx512f) && !halves_registers();
 }
 
 }  // namespace tenon::TENON_ABI::simd

@@ -4,9 +4,9 @@
 #include <string_view>
 
 #include "tenon/base/abi.hpp"
+#include "tenon/simd/x86/cpuid.hpp"
 
 #if defined(TENON_X86_64)
-#include <cpuid.h>
 
 #define TENON_LEVELS(LEVEL, FEATURE)                                                                        \
   LEVEL(Baseline, baseline, 16, 16, )                                                                       \
@@ -37,17 +37,16 @@ concept AtAvx512 = Arch::register_bytes == 64;
 /// Whether the processor has a feature of the levels, and the system supports its registers.
 inline bool processor_has(std::string_view feature) {
 #define TENON_HAS(name) \
-  if (feature == name) return __builtin_cpu_supports(name) != 0;
-  TENON_HAS("avx2")
-  TENON_HAS("fma")
-  TENON_HAS("avx512f")
-  TENON_HAS("avx512bw")
-  TENON_HAS("avx512dq")
-  TENON_HAS("avx512vl")
+  if (feature == #name) return holds(Fact::name);
+  TENON_HAS(avx2)
+  TENON_HAS(fma)
+  TENON_HAS(f16c)
+  TENON_HAS(avx512f)
+  TENON_HAS(avx512bw)
+  TENON_HAS(avx512dq)
+  TENON_HAS(avx512vl)
 #undef TENON_HAS
-  // clang before 19 does not know the name f16c.
-  unsigned a, b, c, d;
-  return feature == "f16c" && __get_cpuid(1, &a, &b, &c, &d) != 0 && (c >> 29 & 1) != 0;
+  return false;
 }
 
 }  // namespace tenon::TENON_ABI::simd::detail

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "tenon/base/abi.hpp"
+#include "tenon/base/platform/compiler.hpp"
 #include "tenon/simd/batch/xsimd.hpp"
 
 #if defined(TENON_X86_64)
@@ -39,9 +40,9 @@ template <class T, class A>
   requires(detail::Xmm<A> || detail::Ymm<A> || detail::Zmm<A>)
 inline xsimd::batch<T, A> in_register(const xsimd::batch<T, A>& v) {
   typename xsimd::batch<T, A>::register_type r = v;
-#if defined(__AVX512F__)
+#if defined(__AVX512F__) && !defined(TENON_VISUAL_CPP)
   asm("" : "+v"(r));
-#else
+#elif !defined(TENON_VISUAL_CPP)
   asm("" : "+x"(r));
 #endif
   return r;

@@ -1,9 +1,9 @@
-// The tile registers of x86: AMX.
+// The tile registers of x86: AMX. Used on Linux alone, which grants them to processes that ask.
 #pragma once
 
 #include "tenon/simd/tiles.hpp"
 
-#if defined(TENON_X86_64)
+#if defined(TENON_X86_64) && defined(__linux__)
 
 namespace tenon::TENON_ABI::simd {
 
