@@ -13,7 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "loader/os.hpp"
+#include "loader/os_parts.hpp"
 
 #if defined(__linux__) || defined(__APPLE__)
 #include <sys/random.h>
@@ -48,11 +48,6 @@ os::Status status_from(const struct stat& s) {
           .nanoseconds = static_cast<int64_t>(changed.tv_nsec)};
 }
 
-// An unused name in the folder of a file.
-std::string hidden_name(const fs::path& file) {
-  return str_cat(".", file.filename().string().substr(0, 200), ".", os::random_digits());
-}
-
 // A path that leads to an open file, even one without a name, where there is /proc.
 std::string path_of_open(const Descriptor& d) { return str_cat("/proc/self/fd/", number_of(d)); }
 
@@ -60,18 +55,6 @@ bool link_open(const Descriptor& file, const Descriptor& folder, const std::stri
   return ::linkat(AT_FDCWD, path_of_open(file).c_str(), number_of(folder), name.c_str(), AT_SYMLINK_FOLLOW) ==
          0;
 }
-
-Descriptor open_folder(const fs::path& folder) {
-  Descriptor d(::open(folder.empty() ? "." : folder.c_str(), handle_only | O_CLOEXEC | O_DIRECTORY));
-  if (!d) throw Error(ErrorCode::io, folder.string(), os::last_error());
-  return d;
-}
-
-bool lies_within(const fs::path& path, const fs::path& folder) {
-  return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first == folder.end();
-}
-
-os::Opened refused(std::string why) { return {.refusal = std::move(why)}; }
 
 // Opens what `location` names beneath a folder, without following links.
 os::Opened walk(Descriptor folder, const fs::path& location) {
@@ -81,13 +64,14 @@ os::Opened walk(Descriptor folder, const fs::path& location) {
     const int kind = std::next(part) == location.end() ? O_RDONLY | O_NONBLOCK : handle_only | O_DIRECTORY;
     Descriptor next(::openat(number_of(result.file), part->c_str(), kind | O_CLOEXEC | O_NOFOLLOW));
     if (!next)
-      return refused(errno == ELOOP || errno == ENOTDIR ? "there is a symbolic link on the way, or no folder"
-                                                        : os::last_error());
+      return os::refused(errno == ELOOP || errno == ENOTDIR
+                             ? "there is a symbolic link on the way, or no folder"
+                             : os::last_error());
     result.file = std::move(next);
   }
   struct stat status{};
   if (::fstat(number_of(result.file), &status) != 0 || !S_ISREG(status.st_mode))
-    return refused("not a regular file");
+    return os::refused("not a regular file");
   return result;
 }
 
@@ -116,6 +100,12 @@ Descriptor open_to_read(const fs::path& file) {
   return Descriptor(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
 }
 
+Descriptor open_folder(const fs::path& folder) {
+  Descriptor d(::open(folder.empty() ? "." : folder.c_str(), handle_only | O_CLOEXEC | O_DIRECTORY));
+  if (!d) throw Error(ErrorCode::io, folder.string(), last_error());
+  return d;
+}
+
 Opened open_beneath(const fs::path& folder, const fs::path& location) {
   Opened opened = walk(open_folder(folder), location);
   struct stat status{};
@@ -127,27 +117,26 @@ Opened open_beneath(const fs::path& folder, const fs::path& location) {
 
 #ifdef __linux__
 
-// The path that the system reports for an open file.
-static fs::path path_of(const Descriptor& d) {
+fs::path path_of(const Descriptor& file) {
   std::string path(PATH_MAX, '\0');
-  const ssize_t n = ::readlink(path_of_open(d).c_str(), path.data(), path.size());
+  const ssize_t n = ::readlink(path_of_open(file).c_str(), path.data(), path.size());
   if (n < 0) throw Error(ErrorCode::io, "/proc/self/fd", last_error());
   path.resize(static_cast<std::size_t>(n));
   return path;
 }
 
-Opened open_within(const fs::path& root, const fs::path& folder, const fs::path& location) {
-  Descriptor d = open_folder(folder);
-  const fs::path from = path_of(d), most = path_of(open_folder(root));
-  // This handle refers to the file without reading it: opening a device or a pipe might have an effect.
-  d = Descriptor(::openat(number_of(d), location.c_str(), O_PATH | O_CLOEXEC));
+// This handle refers to the file without reading it: opening a device or a pipe might have an effect.
+Opened find_beneath(const Descriptor& folder, const fs::path& location) {
+  Descriptor d(::openat(number_of(folder), location.c_str(), O_PATH | O_CLOEXEC));
   if (!d) return refused(last_error());
-  const fs::path path = path_of(d);
-  if (!lies_within(path, most) && !lies_within(path, from))
-    return refused("it is outside the trusted root and the model's folder");
+  return {std::move(d)};
+}
+
+Opened open_found(const Descriptor& file) {
   struct stat status{};
-  if (::fstat(number_of(d), &status) != 0 || !S_ISREG(status.st_mode)) return refused("not a regular file");
-  d = Descriptor(::open(path_of_open(d).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (::fstat(number_of(file), &status) != 0 || !S_ISREG(status.st_mode))
+    return refused("not a regular file");
+  Descriptor d(::open(path_of_open(file).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!d) return refused(last_error());
   return {std::move(d)};
 }
@@ -176,15 +165,9 @@ const std::byte* map(const Descriptor& file, std::size_t size) {
 }
 void unmap(const std::byte* data, std::size_t size) { ::munmap(const_cast<std::byte*>(data), size); }
 
-std::string random_digits() {
-  unsigned char random[8] = {};
-  if (::getentropy(random, sizeof random) != 0) throw Error(ErrorCode::io, "random numbers", last_error());
-  std::string digits;
-  for (const unsigned char byte : random) {
-    digits += "0123456789abcdef"[byte / 16];
-    digits += "0123456789abcdef"[byte % 16];
-  }
-  return digits;
+void fill_randomly(std::span<unsigned char> bytes) {
+  if (::getentropy(bytes.data(), bytes.size()) != 0)
+    throw Error(ErrorCode::io, "random numbers", last_error());
 }
 
 fs::path make_temporary_folder(const std::string& prefix) {
@@ -245,7 +228,7 @@ void NewFile::make() {
   // Without /proc it could not be given a name.
   if (out_ && ::access(path_of_open(out_).c_str(), F_OK) == 0) return;
 #endif
-  temporary_ = hidden_name(file_);
+  temporary_ = os::hidden_name(file_);
   out_ = Descriptor(::openat(number_of(folder_), temporary_.c_str(),
                              O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
   if (out_) return;
@@ -282,16 +265,9 @@ bool NewFile::differs_from_existing() const {
   const std::optional<os::Status> now = existing ? os::status_of(existing) : std::nullopt;
   if (!now) fail(os::last_error());
   if (!now->regular || now->size != size_) return true;
-  if (size_ == 0) return false;
-  const auto size = static_cast<std::size_t>(size_);
-  const std::byte *const there = os::map(existing, size), *const here = os::map(out_, size);
-  const bool mapped = there != nullptr && here != nullptr;
-  const bool differs = mapped && std::memcmp(there, here, size) != 0;
-  const std::string reason = mapped ? "" : str_cat("cannot be mapped: ", os::last_error());
-  if (there != nullptr) os::unmap(there, size);
-  if (here != nullptr) os::unmap(here, size);
-  if (!mapped) fail(reason);
-  return differs;
+  const std::optional<bool> same = os::same_bytes(existing, out_, size_);
+  if (!same) fail(str_cat("cannot be mapped: ", os::last_error()));
+  return !*same;
 }
 
 // Only some users can keep the owner; otherwise other users get no more rights than they had.
@@ -318,7 +294,7 @@ void NewFile::put_in_place() {
   if (temporary_.empty() && !link_open(out_, folder_, name)) {
     const bool taken = errno == EEXIST;
     if (!taken) fail(os::last_error());
-    std::string hidden = hidden_name(file_);
+    std::string hidden = os::hidden_name(file_);
     if (!link_open(out_, folder_, hidden)) fail(os::last_error());
     temporary_ = std::move(hidden);
   }

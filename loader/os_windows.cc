@@ -14,7 +14,7 @@
 #include <system_error>
 #include <vector>
 
-#include "loader/os.hpp"
+#include "loader/os_parts.hpp"
 
 namespace tenon::TENON_ABI::loader {
 namespace {
@@ -35,6 +35,13 @@ Descriptor open_itself(const fs::path& path, DWORD access, bool pinned) {
                                 FILE_FLAG_BACKUP_SEMANTICS | FILE_FLAG_OPEN_REPARSE_POINT, nullptr));
 }
 
+// Opens what a path leads to, through links. Pinned as above.
+Descriptor open_target(const fs::path& path, DWORD access, bool pinned) {
+  const DWORD share = FILE_SHARE_READ | FILE_SHARE_WRITE | (pinned ? 0 : FILE_SHARE_DELETE);
+  return owner_of(::CreateFileW(path.c_str(), access, share, nullptr, OPEN_EXISTING,
+                                FILE_FLAG_BACKUP_SEMANTICS, nullptr));
+}
+
 std::optional<BY_HANDLE_FILE_INFORMATION> information_of(const Descriptor& d) {
   BY_HANDLE_FILE_INFORMATION i;
   if (!::GetFileInformationByHandle(handle_of(d), &i)) return std::nullopt;
@@ -52,42 +59,29 @@ bool is_regular(const Descriptor& d, const BY_HANDLE_FILE_INFORMATION& i) {
   return ::GetFileType(handle_of(d)) == FILE_TYPE_DISK && !is_link(i) && !is_folder(i);
 }
 
-// An unused name in the folder of a file.
-fs::path hidden_name(const fs::path& file) {
-  return fs::path(L"." + file.filename().wstring().substr(0, 200) + L".").concat(os::random_digits());
-}
-
-os::Opened refused(std::string why) { return {.refusal = std::move(why)}; }
+// A colon names a stream of a file.
+bool names_stream(const fs::path& location) { return location.native().find(L':') != std::wstring::npos; }
 
 // Opens what `location` names beneath a folder. Folders on the way are pinned while the next part is opened.
-os::Opened walk(const fs::path& folder, const fs::path& location) {
+os::Opened walk(Descriptor folder, fs::path at, const fs::path& location) {
+  if (names_stream(location)) return os::refused("the path has a colon");
   std::vector<Descriptor> pinned;
-  fs::path at = folder.empty() ? "." : folder;
-  pinned.push_back(
-      owner_of(::CreateFileW(at.c_str(), FILE_READ_ATTRIBUTES, FILE_SHARE_READ | FILE_SHARE_WRITE, nullptr,
-                             OPEN_EXISTING, FILE_FLAG_BACKUP_SEMANTICS, nullptr)));
-  if (!pinned.back()) throw Error(ErrorCode::io, at.string(), os::last_error());
+  pinned.push_back(std::move(folder));
   for (auto part = location.begin(); part != location.end(); ++part) {
     if (part->empty() || *part == ".") continue;
-    // A colon names a stream of a file.
-    if (part->native().find(L':') != std::wstring::npos) return refused("the path has a colon");
     at /= *part;
     const bool last = std::next(part) == location.end();
     Descriptor next = open_itself(at, last ? GENERIC_READ : FILE_READ_ATTRIBUTES, true);
-    if (!next) return refused(os::last_error());
+    if (!next) return os::refused(os::last_error());
     const auto i = information_of(next);
-    if (!i) return refused(os::last_error());
+    if (!i) return os::refused(os::last_error());
     if (is_link(*i) || (!last && !is_folder(*i)))
-      return refused("there is a symbolic link on the way, or no folder");
-    if (last && !is_regular(next, *i)) return refused("not a regular file");
+      return os::refused("there is a symbolic link on the way, or no folder");
+    if (last && !is_regular(next, *i)) return os::refused("not a regular file");
     pinned.push_back(std::move(next));
   }
-  if (pinned.size() == 1) return refused("not a regular file");
+  if (pinned.size() == 1) return os::refused("not a regular file");
   return {std::move(pinned.back())};
-}
-
-bool lies_within(const fs::path& path, const fs::path& folder) {
-  return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first == folder.end();
 }
 
 }  // namespace
@@ -115,9 +109,7 @@ std::optional<Status> status_of(const Descriptor& file) {
                 .nanoseconds = changed % 10'000'000 * 100};
 }
 std::optional<Status> status_of(const fs::path& file) {
-  const Descriptor d = owner_of(::CreateFileW(file.c_str(), FILE_READ_ATTRIBUTES,
-                                              FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, nullptr,
-                                              OPEN_EXISTING, FILE_FLAG_BACKUP_SEMANTICS, nullptr));
+  const Descriptor d = open_target(file, FILE_READ_ATTRIBUTES, false);
   return d ? status_of(d) : std::nullopt;
 }
 
@@ -127,8 +119,16 @@ Descriptor open_to_read(const fs::path& file) {
                                 OPEN_EXISTING, FILE_ATTRIBUTE_NORMAL, nullptr));
 }
 
+Descriptor open_folder(const fs::path& folder) {
+  Descriptor d = open_target(folder.empty() ? fs::path(".") : folder, FILE_READ_ATTRIBUTES, true);
+  if (!d) throw Error(ErrorCode::io, folder.string(), last_error());
+  const auto i = information_of(d);
+  if (!i || !is_folder(*i)) throw Error(ErrorCode::io, folder.string(), "no folder");
+  return d;
+}
+
 Opened open_beneath(const fs::path& folder, const fs::path& location) {
-  Opened opened = walk(folder, location);
+  Opened opened = walk(open_folder(folder), folder.empty() ? fs::path(".") : folder, location);
   if (!opened.file) return opened;
   const auto i = information_of(opened.file);
   if (!i) return refused(last_error());
@@ -136,18 +136,34 @@ Opened open_beneath(const fs::path& folder, const fs::path& location) {
   return opened;
 }
 
-// The path that the links lead to is opened without following any: links that have changed are refused.
-Opened open_within(const fs::path& root, const fs::path& folder, const fs::path& location) {
-  std::error_code error;
-  const fs::path from = fs::canonical(folder.empty() ? "." : folder, error);
-  if (error) throw Error(ErrorCode::io, folder.string(), error.message());
-  const fs::path most = fs::canonical(root, error);
-  if (error) throw Error(ErrorCode::io, root.string(), error.message());
-  const fs::path path = fs::canonical(from / location, error);
-  if (error) return refused(error.message());
-  for (const fs::path& base : {most, from})
-    if (lies_within(path, base)) return walk(base, path.lexically_relative(base));
-  return refused("it is outside the trusted root and the model's folder");
+fs::path path_of(const Descriptor& file) {
+  std::wstring path(MAX_PATH, L'\0');
+  for (;;) {
+    const auto room = static_cast<DWORD>(path.size());
+    const DWORD n = ::GetFinalPathNameByHandleW(handle_of(file), path.data(), room, FILE_NAME_NORMALIZED);
+    if (n == 0) throw Error(ErrorCode::io, "path of an open file", last_error());
+    path.resize(n);
+    if (n < room) return path;
+  }
+}
+
+Opened find_beneath(const Descriptor& folder, const fs::path& location) {
+  if (names_stream(location)) return refused("the path has a colon");
+  // Paths as path_of gives them have neither '/' nor ".", and the C++ library does not join them.
+  std::wstring path = path_of(folder).native();
+  for (const fs::path& part : location)
+    if (part != ".") path += L'\\' + part.native();
+  Descriptor d = open_target(path, FILE_READ_ATTRIBUTES, true);
+  if (!d) return refused(last_error());
+  return {std::move(d)};
+}
+
+Opened open_found(const Descriptor& file) {
+  const auto i = information_of(file);
+  if (!i || !is_regular(file, *i)) return refused("not a regular file");
+  Descriptor d = owner_of(::ReOpenFile(handle_of(file), GENERIC_READ, FILE_SHARE_READ | FILE_SHARE_WRITE, 0));
+  if (!d) return refused(last_error());
+  return {std::move(d)};
 }
 
 const std::byte* map(const Descriptor& file, std::size_t size) {
@@ -162,16 +178,10 @@ const std::byte* map(const Descriptor& file, std::size_t size) {
 }
 void unmap(const std::byte* data, std::size_t) { ::UnmapViewOfFile(data); }
 
-std::string random_digits() {
-  unsigned char random[8] = {};
-  if (::BCryptGenRandom(nullptr, random, sizeof random, BCRYPT_USE_SYSTEM_PREFERRED_RNG) != 0)
+void fill_randomly(std::span<unsigned char> bytes) {
+  if (::BCryptGenRandom(nullptr, bytes.data(), static_cast<ULONG>(bytes.size()),
+                        BCRYPT_USE_SYSTEM_PREFERRED_RNG) != 0)
     throw Error(ErrorCode::io, "random numbers", "the system has none");
-  std::string digits;
-  for (const unsigned char byte : random) {
-    digits += "0123456789abcdef"[byte / 16];
-    digits += "0123456789abcdef"[byte % 16];
-  }
-  return digits;
 }
 
 // Folders inherit the rights of the user's own temporary folder.
@@ -196,9 +206,9 @@ bool run_in_copy(const std::function<int()>&) {
 
 NewFile::NewFile(fs::path file) : file_(std::move(file)) {
   if (!file_.has_filename()) fail("no name of a file");
-  if (fs::is_directory(file_)) fail("a folder");
   std::error_code error;
   const fs::file_type type = fs::status(file_, error).type();
+  if (type == fs::file_type::directory) fail("a folder");
   if (type != fs::file_type::regular && type != fs::file_type::not_found) {
     out_ = owner_of(::CreateFileW(file_.c_str(), GENERIC_WRITE, FILE_SHARE_READ | FILE_SHARE_WRITE, nullptr,
                                   OPEN_EXISTING, 0, nullptr));
@@ -207,8 +217,7 @@ NewFile::NewFile(fs::path file) : file_(std::move(file)) {
     return;
   }
   const fs::path folder = file_.has_parent_path() ? file_.parent_path() : fs::path(".");
-  folder_ = owner_of(::CreateFileW(folder.c_str(), FILE_READ_ATTRIBUTES, FILE_SHARE_READ | FILE_SHARE_WRITE,
-                                   nullptr, OPEN_EXISTING, FILE_FLAG_BACKUP_SEMANTICS, nullptr));
+  folder_ = open_target(folder, FILE_READ_ATTRIBUTES, true);
   if (!folder_) fail(os::last_error());
   keep_permissions();
   make();
@@ -216,7 +225,7 @@ NewFile::NewFile(fs::path file) : file_(std::move(file)) {
 
 // The folder is open without FILE_SHARE_DELETE: its name leads to it as long as this object lives.
 void NewFile::make() {
-  const fs::path hidden = file_.parent_path() / hidden_name(file_);
+  const fs::path hidden = file_.parent_path() / os::hidden_name(file_);
   out_ = owner_of(::CreateFileW(hidden.c_str(), GENERIC_READ | GENERIC_WRITE | DELETE, FILE_SHARE_READ,
                                 nullptr, CREATE_NEW, FILE_ATTRIBUTE_HIDDEN, nullptr));
   if (!out_) fail(os::last_error());
@@ -249,15 +258,9 @@ bool NewFile::differs_from_existing() const {
   }
   const std::optional<os::Status> now = os::status_of(existing);
   if (!now || !now->regular || now->size != size_) return true;
-  if (size_ == 0) return false;
-  const auto size = static_cast<std::size_t>(size_);
-  const std::byte *const there = os::map(existing, size), *const here = os::map(out_, size);
-  const bool mapped = there != nullptr && here != nullptr;
-  const bool differs = mapped && std::memcmp(there, here, size) != 0;
-  if (there != nullptr) os::unmap(there, size);
-  if (here != nullptr) os::unmap(here, size);
-  if (!mapped) fail("cannot be mapped");
-  return differs;
+  const std::optional<bool> same = os::same_bytes(existing, out_, size_);
+  if (!same) fail(str_cat("cannot be mapped: ", os::last_error()));
+  return !*same;
 }
 
 // The rights come from the folder.
@@ -288,6 +291,8 @@ void NewFile::put_in_place() {
   const auto bytes = static_cast<DWORD>(memory.size() * sizeof(std::max_align_t));
   if (!::SetFileInformationByHandle(handle_of(out_), FileRenameInfo, info, bytes)) fail(os::last_error());
   temporary_.clear();
+  // Others cannot open the file by its name as long as this handle may delete it.
+  out_ = Descriptor();
 }
 
 }  // namespace tenon::TENON_ABI::loader

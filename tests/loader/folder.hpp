@@ -1,24 +1,18 @@
 // A folder of a test's own, which is removed with everything in it.
 #pragma once
 
-#include <unistd.h>
-
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
 
-#include "tenon/base/error.hpp"
+#include "loader/os.hpp"
 
 namespace tenon {
 
 class Folder {
  public:
-  Folder() {
-    std::string name = (std::filesystem::temp_directory_path() / "tenon_test_XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) throw Error(ErrorCode::io, name, "cannot be made");
-    path_ = name;
-  }
+  Folder() : path_(loader::os::make_temporary_folder("tenon_test_")) {}
   Folder(const Folder&) = delete;
   Folder& operator=(const Folder&) = delete;
   ~Folder() { std::filesystem::remove_all(path_); }
