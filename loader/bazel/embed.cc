@@ -1,12 +1,15 @@
-// embed [--as NAME] FILE...: writes a .cc whose tenon::tool::embedded_headers(), or the function NAME,
-// returns the texts of the files, sorted by path. A path is what follows include/ or, for the headers of
-// freestanding programs, loader/; xsimd's notice is NOTICE. Whole-line comments that no printed text keeps
-// are left out, and zlib deflates the rest: otherwise the texts would make up a tenth of the tool.
+// embed -o OUTPUT [--as NAME] [--list LIST] FILE...: writes a .cc whose tenon::tool::embedded_headers(), or
+// the function NAME, returns the texts of the files, sorted by path. LIST names more files, one per line:
+// some systems limit a command to fewer characters than hundreds of names have. A path is what follows
+// include/ or, for the headers of freestanding programs, loader/; xsimd's notice is NOTICE. Whole-line
+// comments that no printed text keeps are left out, and zlib deflates the rest: otherwise the texts would
+// make up a tenth of the tool.
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -68,47 +71,61 @@ std::string deflated(const std::string& text) {
   return out;
 }
 
-void write(const std::string& name, const std::map<std::string, std::string>& texts) {
+void write(std::FILE* out, const std::string& name, const std::map<std::string, std::string>& texts) {
   std::string all;
-  std::printf(
-      "// Written by loader/bazel/embed.cc.\n#include \"loader/tool/embedded_headers.hpp\"\n\n"
-      "namespace tenon::TENON_ABI::tool {\nnamespace {\n\nconstexpr EmbeddedHeader headers[] = {\n");
+  std::fprintf(out,
+               "// Written by loader/bazel/embed.cc.\n#include \"loader/tool/embedded_headers.hpp\"\n\n"
+               "namespace tenon::TENON_ABI::tool {\nnamespace {\n\nconstexpr EmbeddedHeader headers[] = {\n");
   for (const auto& [path, text] : texts) {
-    std::printf("    {\"%s\", %zu},\n", path.c_str(), text.size());
+    std::fprintf(out, "    {\"%s\", %zu},\n", path.c_str(), text.size());
     all += text;
   }
-  std::printf("};\nconstexpr char deflated[] =");
+  std::fprintf(out, "};\nconstexpr char deflated[] =");
   const std::string bytes = deflated(all);
   for (size_t i = 0; i < bytes.size(); ++i) {
-    if (i % 64 == 0) std::printf(i == 0 ? "\n    \"" : "\"\n    \"");
-    std::printf("\\%03o", static_cast<unsigned char>(bytes[i]));
+    if (i % 64 == 0) std::fprintf(out, i == 0 ? "\n    \"" : "\"\n    \"");
+    std::fprintf(out, "\\%03o", static_cast<unsigned char>(bytes[i]));
   }
-  std::printf("\";\n\n}  // namespace\n\n");
+  std::fprintf(out, "\";\n\n}  // namespace\n\n");
   if (name != "embedded_headers")
-    std::printf("std::span<const HeaderText> %s();  // declared by whoever links it\n", name.c_str());
-  std::printf(
-      "std::span<const HeaderText> %s() {\n"
-      "  static const EmbeddedTexts texts(headers, {deflated, sizeof(deflated) - 1});\n"
-      "  return texts.headers();\n}\n\n}  // namespace tenon::TENON_ABI::tool\n",
-      name.c_str());
+    std::fprintf(out, "std::span<const HeaderText> %s();  // declared by whoever links it\n", name.c_str());
+  std::fprintf(out,
+               "std::span<const HeaderText> %s() {\n"
+               "  static const EmbeddedTexts texts(headers, {deflated, sizeof(deflated) - 1});\n"
+               "  return texts.headers();\n}\n\n}  // namespace tenon::TENON_ABI::tool\n",
+               name.c_str());
 }
 
 }  // namespace
 
 int main(int count, char** argument) try {
-  std::vector<std::string> files(argument + 1, argument + count);
-  std::string name = "embedded_headers";
-  if (files.size() > 1 && files[0] == "--as") {
-    name = files[1];
-    files.erase(files.begin(), files.begin() + 2);
+  std::vector<std::string> files;
+  std::string name = "embedded_headers", output;
+  for (int i = 1; i < count; ++i) {
+    const std::string word = argument[i];
+    if (word != "-o" && word != "--as" && word != "--list") {
+      files.push_back(word);
+      continue;
+    }
+    if (++i == count) throw std::runtime_error(word + " needs an argument");
+    if (word == "-o") output = argument[i];
+    else if (word == "--as") name = argument[i];
+    else {
+      std::istringstream list(read(argument[i]));
+      for (std::string file; std::getline(list, file);) files.push_back(file);
+    }
   }
   std::map<std::string, std::string> texts;
   for (const std::string& file : files) {
     const std::string path = path_of(file), text = read(file);
     texts[path] = path == "NOTICE" ? text : without_comments(text, path.starts_with("xsimd/"));
   }
-  write(name, texts);
-  return std::fflush(stdout) == 0 ? 0 : 1;
+  std::FILE* const out = std::fopen(output.c_str(), "wb");
+  if (out == nullptr) throw std::runtime_error("cannot write " + output);
+  write(out, name, texts);
+  const bool failed = std::ferror(out) != 0;
+  if (std::fclose(out) != 0 || failed) throw std::runtime_error("cannot write all of " + output);
+  return 0;
 } catch (const std::exception& e) {
   std::fprintf(stderr, "embed: %s\n", e.what());
   return 1;

@@ -54,7 +54,7 @@ def operator_pack(name, domain, include = "include", most_bytes = None, deps = [
         name = name + "_headers_cc",
         srcs = headers,
         outs = [name + "_headers.cc"],
-        cmd = "$(location //loader/bazel:embed) --as %s_headers $(SRCS) > $@" % name,
+        cmd = "$(location //loader/bazel:embed) -o $@ --as %s_headers $(SRCS)" % name,
         tools = ["//loader/bazel:embed"],
         **kwargs
     )

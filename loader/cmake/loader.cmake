@@ -127,8 +127,8 @@ target_compile_definitions(tenon_loader PUBLIC ${definitions} TENON_COMPILED_SES
 set_target_properties(tenon_loader PROPERTIES OUTPUT_NAME tenon-loader EXPORT_NAME loader POSITION_INDEPENDENT_CODE ON
   VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
 
-# The tool has the texts of all headers in it, xsimd's too. They are named from the tree's top, for a command
-# line that names hundreds has a limit.
+# The tool has the texts of all headers in it, xsimd's too. Files are listed in a file, and no command here needs a
+# shell: Windows limits the lines of its own to less than hundreds of names.
 file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/include/tenon/*.hpp"
   "${PROJECT_SOURCE_DIR}/loader/freestanding/*.hpp")
 list(REMOVE_ITEM headers include/tenon/tenon.hpp)
@@ -141,8 +141,10 @@ add_executable(tenon_embed EXCLUDE_FROM_ALL "${PROJECT_SOURCE_DIR}/loader/bazel/
 target_compile_features(tenon_embed PRIVATE cxx_std_20)
 target_link_libraries(tenon_embed PRIVATE ZLIB::ZLIB)
 set(embedded "${PROJECT_BINARY_DIR}/loader/embedded_headers.cc")
+list(JOIN texts "\n" list)
+file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/loader/embedded_headers.txt" CONTENT "${list}\n" @ONLY)
 add_custom_command(OUTPUT "${embedded}"
-  COMMAND tenon_embed ${texts} > "${embedded}"
+  COMMAND tenon_embed -o "${embedded}" --list "${PROJECT_BINARY_DIR}/loader/embedded_headers.txt"
   DEPENDS tenon_embed "${PROJECT_SOURCE_DIR}/loader/NOTICE" ${headers} "${PROJECT_BINARY_DIR}/include/tenon/tenon.hpp" ${xsimd}
   WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}" COMMENT "Writing loader/embedded_headers.cc" VERBATIM)
 

@@ -23,8 +23,10 @@ function(tenon_add_pack name domain folder)
   set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
 
   set(embedded "${written}/${name}_headers.cc")
+  list(JOIN headers "\n" list)
+  file(CONFIGURE OUTPUT "${written}/${name}_headers.txt" CONTENT "${list}\n" @ONLY)
   add_custom_command(OUTPUT "${embedded}"
-    COMMAND tenon_embed --as "${name}_headers" ${headers} > "${embedded}"
+    COMMAND tenon_embed -o "${embedded}" --as "${name}_headers" --list "${written}/${name}_headers.txt"
     DEPENDS tenon_embed ${headers} COMMENT "Writing ${name}_headers.cc" VERBATIM)
   add_library(${name}_headers STATIC EXCLUDE_FROM_ALL "${embedded}")
   target_link_libraries(${name}_headers PRIVATE tenon_commands)
