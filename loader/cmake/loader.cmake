@@ -118,10 +118,13 @@ set(rooms check compile convert draw edit format function graph image infer rege
 list(TRANSFORM rooms PREPEND "${PROJECT_SOURCE_DIR}/loader/")
 list(TRANSFORM rooms APPEND "/*.cc")
 file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/loader/*.cc" ${rooms})
+if(WIN32 AND BUILD_SHARED_LIBS)
+  message(FATAL_ERROR "Tenon::loader is a static library on Windows: a DLL cannot export as many names as it has")
+endif()
 add_library(tenon_loader ${sources} ${written} ${units} ${objects})
 add_library(Tenon::loader ALIAS tenon_loader)
 target_include_directories(tenon_loader PRIVATE "${PROJECT_BINARY_DIR}" "${PROJECT_SOURCE_DIR}")
-target_link_libraries(tenon_loader PUBLIC tenon PRIVATE PkgConfig::TENON_LOADER)
+target_link_libraries(tenon_loader PUBLIC tenon PRIVATE PkgConfig::TENON_LOADER $<$<PLATFORM_ID:Windows>:bcrypt>)
 # Programs leave out the bodies that the library has, and call kernels of the only level if there is one.
 target_compile_definitions(tenon_loader PUBLIC ${definitions} TENON_COMPILED_SESSION)
 set_target_properties(tenon_loader PROPERTIES OUTPUT_NAME tenon-loader EXPORT_NAME loader POSITION_INDEPENDENT_CODE ON

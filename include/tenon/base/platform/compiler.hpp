@@ -4,6 +4,7 @@
 // Visual C++ from clang, which accepts what g++ does on Windows too.
 #pragma once
 
+#include "tenon/base/target.hpp"
 #include "tenon/base/version.hpp"
 
 #if defined(_MSC_VER) && !defined(__clang__)
@@ -25,15 +26,13 @@ namespace tenon::TENON_ABI::detail {
 
 /// Tells the processor that the thread waits for a value to change; nothing if it has no such instruction.
 inline void spin_pause() {
-#if defined(TENON_VISUAL_CPP)
-#if defined(_M_X64) || defined(_M_IX86)
+#if defined(TENON_X86_64) && defined(TENON_VISUAL_CPP)
   _mm_pause();
-#elif defined(_M_ARM64)
-  __yield();
-#endif
-#elif defined(__x86_64__) || defined(__i386__)
+#elif defined(TENON_X86_64)
   __builtin_ia32_pause();
-#elif defined(__aarch64__)
+#elif defined(TENON_AARCH64) && defined(TENON_VISUAL_CPP)
+  __yield();
+#elif defined(TENON_AARCH64)
   asm volatile("yield");
 #endif
 }
@@ -64,10 +63,10 @@ TENON_ALWAYS_INLINE inline void keep_memory_order() {
 // say it.
 #if !defined(TENON_VISUAL_CPP)
 #define TENON_PREFETCH(at, to_write, locality) __builtin_prefetch(at, to_write, locality)
-#elif defined(_M_X64) || defined(_M_IX86)
+#elif defined(TENON_X86_64)
 #define TENON_PREFETCH(at, to_write, locality) \
   _mm_prefetch(reinterpret_cast<const char*>(at), (locality) == 3 ? _MM_HINT_T0 : _MM_HINT_T1)
-#elif defined(_M_ARM64)
+#elif defined(TENON_AARCH64)
 #define TENON_PREFETCH(at, to_write, locality) __prefetch(at)
 #else
 #define TENON_PREFETCH(at, to_write, locality) static_cast<void>(at)
