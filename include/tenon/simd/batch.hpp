@@ -10,6 +10,7 @@
 #include "tenon/simd/batch/byte_products.hpp"
 #include "tenon/simd/batch/byte_quarters.hpp"
 #include "tenon/simd/batch/byte_shuffles.hpp"
+#include "tenon/simd/batch/lane_products.hpp"
 #include "tenon/simd/batch/memory.hpp"
 #include "tenon/simd/batch/registers.hpp"
 #include "tenon/simd/batch/shuffle.hpp"

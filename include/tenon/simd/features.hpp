@@ -31,6 +31,7 @@ inline bool prefetches_enough();
 
 }  // namespace tenon::TENON_ABI::simd
 
+#include "tenon/simd/arm/features.hpp"
 #include "tenon/simd/x86/features.hpp"
 
 #include "tenon/simd/generic/features.hpp"

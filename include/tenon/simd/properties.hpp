@@ -1,6 +1,8 @@
 // What kernels ask of a level when they are compiled. A family states what differs from any processor.
 #pragma once
 
+#include <cstdint>
+
 #include "tenon/base/abi.hpp"
 
 namespace tenon::TENON_ABI::simd {
@@ -8,6 +10,15 @@ namespace tenon::TENON_ABI::simd {
 /// Whether the level has the instructions of dot_bytes_16.
 template <class Arch>
 inline constexpr bool has_dot_bytes_16 = false;
+
+/// The number that dot_bytes subtracts from each byte of x: 128 where the level has products of signed bytes
+/// alone, else 0.
+template <class Arch>
+inline constexpr int32_t dot_bytes_lowers = 0;
+
+/// Whether products with one lane of a vector (batch/lane_products.hpp) are instructions.
+template <class Arch>
+inline constexpr bool has_lane_products = false;
 
 /// Whether some processors of the level have tile registers (tiles.hpp).
 template <class Arch>

@@ -95,6 +95,7 @@ inline void store_as_float(float* p, const xsimd::batch<double, A>& v, int64_t n
 
 }  // namespace tenon::TENON_ABI::simd
 
+#include "tenon/simd/arm/wide.hpp"
 #include "tenon/simd/x86/wide.hpp"
 
 #include "tenon/simd/generic/wide.hpp"

@@ -113,9 +113,15 @@ void compute_cells(const Reach& reach, const T* x, const T* w, const CellEnd<T>&
         ahead += reach.ahead_step;
 #pragma GCC unroll 16
         for (int r = 0; r < R; ++r) {
-          const B xv(cell[r * Step]);
+          if constexpr (simd::has_lane_products<Arch>) {
+            const B xv = simd::load_lane<Arch>(cell + r * Step);
 #pragma GCC unroll 3
-          for (int v = 0; v < V; ++v) sum[r][v] = simd::mul_add(xv, weight[v], sum[r][v]);
+            for (int v = 0; v < V; ++v) sum[r][v] = simd::mul_add_lane<0>(xv, weight[v], sum[r][v]);
+          } else {
+            const B xv(cell[r * Step]);
+#pragma GCC unroll 3
+            for (int v = 0; v < V; ++v) sum[r][v] = simd::mul_add(xv, weight[v], sum[r][v]);
+          }
         }
       }
     }

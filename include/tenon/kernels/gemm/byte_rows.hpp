@@ -88,7 +88,12 @@ void few_rows_product(const QuantGemmArgs& g) {
       .is_signed = g.b.is_signed, .zero = static_cast<const uint8_t*>(g.b.zero), .zero_step = g.b.zero_step};
   int32_t zero[few_byte_rows] = {};
   bool any_zero = false;
-  for (int64_t i = 0; i < g.m; ++i) zero[i] = shape.zero_of(i), any_zero |= zero[i] != 0;
+  // What products subtract from A's bytes.
+  constexpr uint32_t raised = dots ? simd::dot_bytes_lowers<Arch> : 0;
+  for (int64_t i = 0; i < g.m; ++i) {
+    zero[i] = shape.zero_of(i) - static_cast<int32_t>(raised);
+    any_zero |= zero[i] != 0;
+  }
   const int64_t rows = g.m + (dots && any_zero);
   Scratch scratch;
   int32_t* const cells = scratch.take<int32_t>(items * rows * cell_row + 1);
@@ -98,12 +103,12 @@ void few_rows_product(const QuantGemmArgs& g) {
     const int64_t first = batch_offset<Arch>(g.batch, g.batch.a, item) + i * shape.step;
     uint32_t sum = 0;
     for (int64_t p = 0; p < quads; ++p) {
-      uint32_t u[4] = {};
+      uint32_t u[4] = {raised, raised, raised, raised};
       for (int64_t e = 0; e < std::min<int64_t>(4, g.k - 4 * p); ++e) {
-        if (i == g.m) u[e] = 1;
+        if (i == g.m) u[e] = raised + 1;
         else u[e] = shape.data[first + (4 * p + e) * shape.k_step] ^ (shape.is_signed ? 128u : 0u);
         if (!dots) u[e] = (u[e] - static_cast<uint32_t>(zero[i])) & 0xffff;
-        sum += dots ? u[e] : static_cast<uint32_t>(static_cast<int16_t>(u[e]));
+        sum += dots ? u[e] - raised : static_cast<uint32_t>(static_cast<int16_t>(u[e]));
       }
       int32_t* const to = cells + t * cell_row;
       if (dots) {

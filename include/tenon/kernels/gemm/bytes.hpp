@@ -3,7 +3,8 @@
 // Numbers are mapped to the unsigned range: signed ones and their zero points are raised by 128.
 //   Pair  two numbers less their zero points (9 bits), in 16 bits each: exact for any numbers at any level
 //   Quad  four bytes, of one operand unsigned, of the other lowered by 128 to signed ones. Zero points
-//         are applied to the sums afterwards: sum (u - z)(s - t) = sum u s - z (sum s - K t) - t sum u
+//         are applied to the sums afterwards: sum (u - z)(s - t) = sum u s - z (sum s - K t) - t sum u.
+//         A level with products of signed bytes alone multiplies u - 128 (`lowers`): z and sum u are its.
 //   TileQuad  the same for tile registers (byte_tiles.hpp), which take 16 cells of K at a time
 #pragma once
 
@@ -38,10 +39,21 @@ struct Quad {
     if constexpr (any) return simd::dot_bytes(u, s, sum);
     else return simd::dot_bytes_16(u, s, sum);
   }
+  template <int lane, class V>
+  static V add_lane_product(const V& a, const V& b, const V& sum) {
+    if constexpr (a_signed) return simd::dot_bytes_by_lane<lane>(b, a, sum);
+    else return simd::dot_bytes_lane<lane>(a, b, sum);
+  }
 };
 
 template <bool a_signed>
 inline constexpr bool may_exceed<Quad<a_signed, false>> = true;
+
+/// The number that products by Ops subtract from the bytes of Quad's unsigned operand.
+template <class Ops, class Arch>
+inline constexpr int32_t lowers = 0;
+template <bool a_signed, class Arch>
+inline constexpr int32_t lowers<Quad<a_signed, true>, Arch> = simd::dot_bytes_lowers<Arch>;
 
 /// Quad for registers of `Unit`. A is the unsigned operand.
 template <class U>
@@ -156,20 +168,6 @@ void clear_padding(Word* words, int64_t count, int64_t n) {
     words[(rows - 1) * width + e] &= static_cast<Word>((1u << 8 * (n % 4)) - 1);
 }
 
-/// sum + the four bytes of each word.
-template <class Arch>
-simd::batch<int32_t, Arch> sum_bytes(const simd::batch<uint32_t, Arch>& words,
-                                     const simd::batch<int32_t, Arch>& sum) {
-  using V = simd::batch<int32_t, Arch>;
-  using U = simd::batch<uint32_t, Arch>;
-  if constexpr (simd::has_dot_bytes_16<Arch>) {
-    return simd::dot_bytes_16(simd::bits_as<int32_t>(words), V(0x01010101), sum);
-  } else {
-    const U halves = (words & U(0xff00ff)) + ((words >> 8) & U(0xff00ff));
-    return sum + simd::bits_as<int32_t>(U((halves & U(0xffff)) + (halves >> 16)));
-  }
-}
-
 /// Packs the panel of rows [i, i + width) for all of K. With Quad, adds the sums of the rows' numbers to
 /// `sums`, which must be zero. `lowered`: the operand is Quad's signed one.
 template <class Ops, class Arch, int width>
@@ -207,7 +205,7 @@ void pack_bytes(const ByteRows& x, bool lowered, int64_t i, int32_t* packed, int
       std::fill(words + rows * width, words + chunk * width, 0);
       for (int64_t e = 0; e < chunk * width; e += together)
         for (int v = 0; v < together / lanes; ++v)
-          sum[v] = sum_bytes<Arch>(simd::loadu<Arch>(words + e + v * lanes), sum[v]);
+          sum[v] = simd::sum_bytes(simd::bits_as<int32_t>(simd::loadu<Arch>(words + e + v * lanes)), sum[v]);
       if (lowered) clear_padding<width>(to, count, n);
       std::fill(to + rows * width, to + std::min(chunk, depth - cell) * width, 0);
     }

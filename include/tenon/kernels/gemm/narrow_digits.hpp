@@ -151,7 +151,7 @@ TENON_NOINLINE void multiply_digits(const NarrowMatrix& b, const Layout<Integers
               for (int v = 0; v < NV; ++v) {
                 I& to = part[r][v][d];
                 const I before = w == 0 && place == 0 ? I(0) : to;
-                if constexpr (dot) to = simd::dot_bytes(codes[v][place], digit, before);
+                if constexpr (dot) to = simd::dot_low_bytes(codes[v][place], digit, before);
                 else to = simd::in_register(simd::mul_add_bytes(codes[v][place], digit, before));
               }
             }

@@ -62,10 +62,13 @@ void pack_images(ByteForm form, bool is_b, int64_t items, const Rows& rows, int3
       }
       if (Ops::per_cell == 2) continue;
       for (int64_t e = i; e < std::min(i + width, x.count); ++e) {
-        const int32_t zero = x.zero_of(e) - (is_b ? 128 : 0);
+        const int32_t zero = x.zero_of(e) - (is_b ? 128 : lowers<Ops, Arch>);
         image.zero()[e] = zero;
         if (is_b)
           image.correction()[e] = wrap_sub(image.correction()[e], wrap_mul(static_cast<int32_t>(x.k), zero));
+        else if constexpr (lowers<Ops, Arch> != 0)
+          image.correction()[e] =
+              wrap_sub(image.correction()[e], wrap_mul(static_cast<int32_t>(x.k), lowers<Ops, Arch>));
       }
     }
   });
@@ -137,7 +140,7 @@ void correct(const QuantGemmArgs& g, const ByteImage& a, const ByteImage& b, int
 /// point is in the middle of its range, and B has too few panels for packing A to pay.
 template <class Ops, class Arch>
 bool stays(const QuantGemmArgs& g) {
-  if constexpr (Ops::per_cell != 4 || requires { typename Ops::Unit; }) {
+  if constexpr (always_packed<Ops, Arch> || requires { typename Ops::Unit; }) {
     return false;
   } else {
     using S = Tile<Ops, Arch>;

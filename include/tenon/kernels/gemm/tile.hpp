@@ -13,6 +13,7 @@
 
 #include "tenon/base/platform/compiler.hpp"
 #include "tenon/kernels/gemm/args.hpp"
+#include "tenon/kernels/gemm/lane_tile.hpp"
 #include "tenon/simd/batch.hpp"
 
 namespace tenon::TENON_ABI::kernels::gemm_detail {
@@ -36,6 +37,11 @@ struct Single {
     if constexpr (std::is_floating_point_v<T>) return simd::mul_add(a, b, sum);
     else return sum + simd::mul_wrap(a, b);
   }
+  /// The same for one lane of a.
+  template <int lane, class V>
+  static V add_lane_product(const V& a, const V& b, const V& sum) {
+    return simd::mul_add_lane<lane>(a, b, sum);
+  }
 };
 
 /// A packed cell is two neighbours along K in 16 bits each, the first in the low half.
@@ -49,6 +55,10 @@ struct Pair {
   template <class V>
   static V add_product(const V& a, const V& b, const V& sum) {
     return simd::mul_add_pairs(a, b, sum);
+  }
+  template <int lane, class V>
+  static V add_lane_product(const V& a, const V& b, const V& sum) {
+    return simd::mul_add_pairs_lane<lane>(a, b, sum);
   }
 };
 
@@ -154,10 +164,17 @@ void compute_tile(int64_t depth, const TileOperands<typename Ops::Cell>& operand
     b += b_step;
     ahead += ahead_step;
   };
-  int64_t p = 0;
-  // The loop counter competes for the units that multiply.
-  for (; Tile<Ops, Arch>::wide && p + 2 <= depth; p += 2) step(), step();
-  for (; p < depth; ++p) step();
+  if constexpr (reads_lanes<Ops, Arch>) {
+    // In a packed A the rows lie side by side, in an unpacked one the steps.
+    if (always_packed<Ops, Arch> || a_step != 1)
+      add_by_lanes<Ops, Arch, R, NV, panel_vectors, true>(depth, operands, sum);
+    else add_by_lanes<Ops, Arch, R, NV, panel_vectors, false>(depth, operands, sum);
+  } else {
+    int64_t p = 0;
+    // The loop counter competes for the units that multiply.
+    for (; Tile<Ops, Arch>::wide && p + 2 <= depth; p += 2) step(), step();
+    for (; p < depth; ++p) step();
+  }
   if constexpr (!Ops::fused) {
     // At -O3, GCC would hoist computations that follow the loop into it and run out of registers.
 #pragma GCC unroll 32

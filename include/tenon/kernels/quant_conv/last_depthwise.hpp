@@ -65,7 +65,8 @@ void pack_depthwise(const ConvGeometry& g, const int8_t* w, const int32_t* bias,
           auto* const word = reinterpret_cast<Number*>(to + (1 + i / l.per_word * l.wide + j) * l.cols);
           word[i % l.per_word] = *from;
         }
-      *to = gemm_detail::wrap_sub(bias != nullptr ? bias[c] : 0, gemm_detail::wrap_mul(x_zero, sum));
+      *to = gemm_detail::wrap_sub(bias != nullptr ? bias[c] : 0,
+                                  gemm_detail::wrap_mul(seen_zero<Words, Arch>(x_zero), sum));
       for (int64_t i = 0; l.is_half(panel) && i < l.panel(); i += l.cols) to[i + l.other_half] = to[i];
     }
   }

@@ -120,6 +120,12 @@ ByteForm form_of(const ConvGeometry& g, bool plain_x, const int8_t* w) {
   return simd::has_dot_bytes_16<Arch> && are_safe(g, plain_x, w) ? ByteForm::quads_16 : ByteForm::pairs;
 }
 
+/// A zero point of x as products by Words see it.
+template <class Words, class Arch>
+constexpr int32_t seen_zero(int32_t x_zero) {
+  return x_zero - gemm_detail::lowers<Words, Arch>;
+}
+
 /// Cells preceding packed weights: the form, and room, so that weights stay aligned.
 inline constexpr int64_t form_cells = 16;
 
@@ -149,8 +155,9 @@ void pack_weights(const Layout<Arch>& l, const ConvGeometry& g, bool plain_x, co
     for (int64_t m = first; m < first + count; ++m) {
       uint32_t sum = 0;
       for (const int8_t* k = w + m * each; k < w + (m + 1) * each; ++k) sum += static_cast<uint32_t>(*k);
-      packed[m] = gemm_detail::wrap_sub(bias != nullptr ? bias[m] : 0,
-                                        gemm_detail::wrap_mul(x_zero, static_cast<int32_t>(sum)));
+      packed[m] = gemm_detail::wrap_sub(
+          bias != nullptr ? bias[m] : 0,
+          gemm_detail::wrap_mul(seen_zero<Words, Arch>(x_zero), static_cast<int32_t>(sum)));
     }
     if (!plain_x) {
       constexpr int64_t lanes = simd::lanes<int32_t, Arch>;

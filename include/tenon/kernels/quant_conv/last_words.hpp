@@ -82,11 +82,17 @@ void compute_tile(const QuantConvLastArgs& g, const TileWork<Arch>& t) {
       for (int v = 0; v < NV; ++v) wv[v] = simd::loadu<Arch>(w + v * L);
 #pragma GCC unroll 8
       for (int r = 0; r < R; ++r) {
-        int32_t word;
-        std::memcpy(&word, x[r] + 4 * q, 4);
-        const I xv(word);
+        if constexpr (gemm_detail::reads_lanes<Words, Arch>) {
+          const I xv = simd::load_lane<Arch>(reinterpret_cast<const int32_t*>(x[r] + 4 * q));
 #pragma GCC unroll 4
-        for (int v = 0; v < NV; ++v) sum[r][v] = Words::add_product(xv, wv[v], sum[r][v]);
+          for (int v = 0; v < NV; ++v) sum[r][v] = Words::template add_lane_product<0>(xv, wv[v], sum[r][v]);
+        } else {
+          int32_t word;
+          std::memcpy(&word, x[r] + 4 * q, 4);
+          const I xv(word);
+#pragma GCC unroll 4
+          for (int v = 0; v < NV; ++v) sum[r][v] = Words::add_product(xv, wv[v], sum[r][v]);
+        }
       }
     }
   }
@@ -217,7 +223,7 @@ void conv_by_words(const QuantConvLastArgs& g) {
   const Layout<Arch> l(s, g.plain_x, false, Words::per_cell);
   Scratch scratch;
   bool padded = g.plain_x || Words::per_cell != 4;
-  for (int d = 0; d < 2 && g.x_zero != 0; ++d)
+  for (int d = 0; d < 2 && seen_zero<Words, Arch>(g.x_zero) != 0; ++d)
     padded = padded || s.pads[d] > 0 ||
              (s.out[d] - 1) * s.strides[d] + (s.kernel[d] - 1) * s.dilations[d] - s.pads[d] >= s.in[d];
   const Image x = padded ? padded_copy<Words, Arch>(g, scratch) : plain_image<Arch>(g);

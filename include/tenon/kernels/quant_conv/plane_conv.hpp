@@ -204,7 +204,9 @@ class PlaneConv {
                   int32_t* row) const {
     const int64_t at = (image * g_.geometry.out_channels + c) * outputs_ + j;
     int32_t add = g_.bias != nullptr ? g_.bias[c] : 0;
-    if (Ops::per_cell == 4) add = wrap_sub(add, wrap_mul(x_zero(), packed_[weights_.correction() + c]));
+    if (Ops::per_cell == 4)
+      add = wrap_sub(add,
+                     wrap_mul(x_zero() - gemm_detail::lowers<Ops, Arch>, packed_[weights_.correction() + c]));
     if (window != nullptr) {
       const int32_t zero = packed_[weights_.zero() + c];
       for (int64_t e = 0; e < cols; ++e) row[e] = wrap_sub(row[e], wrap_mul(zero, window[e]));

@@ -16,11 +16,23 @@ inline xsimd::batch<int32_t, A> mul_add_pairs(const xsimd::batch<int32_t, A>& x,
                                               const xsimd::batch<int32_t, A>& y,
                                               const xsimd::batch<int32_t, A>& z);
 
-/// Each lane as four bytes, unsigned in x and signed in y: z + x0 y0 + x1 y1 + x2 y2 + x3 y3, wrapping. At
-/// levels with has_dot_bytes_16, the processor must support it (has_dot_bytes).
+/// Each lane as four bytes, unsigned in x and signed in y: z + x0 y0 + x1 y1 + x2 y2 + x3 y3, wrapping, where
+/// the level subtracts dot_bytes_lowers from the bytes of x. At levels with has_dot_bytes_16, the processor
+/// must support it (has_dot_bytes).
 template <class A>
 inline xsimd::batch<int32_t, A> dot_bytes(const xsimd::batch<int32_t, A>& x,
                                           const xsimd::batch<int32_t, A>& y,
+                                          const xsimd::batch<int32_t, A>& z);
+
+/// dot_bytes for bytes of x below 128, from which nothing is subtracted.
+template <class A>
+inline xsimd::batch<int32_t, A> dot_low_bytes(const xsimd::batch<int32_t, A>& x,
+                                              const xsimd::batch<int32_t, A>& y,
+                                              const xsimd::batch<int32_t, A>& z);
+
+/// z + the four unsigned bytes of each lane of x.
+template <class A>
+inline xsimd::batch<int32_t, A> sum_bytes(const xsimd::batch<int32_t, A>& x,
                                           const xsimd::batch<int32_t, A>& z);
 
 /// Each lane as four bytes, unsigned in x and signed in y, and as two int16 in z and the result: z0 + x0 y0 +
@@ -39,6 +51,7 @@ inline xsimd::batch<int32_t, A> dot_bytes_16(const xsimd::batch<int32_t, A>& x,
 
 }  // namespace tenon::TENON_ABI::simd
 
+#include "tenon/simd/arm/byte_products.hpp"
 #include "tenon/simd/x86/byte_products.hpp"
 
 #include "tenon/simd/generic/byte_products.hpp"

@@ -30,6 +30,21 @@ inline xsimd::batch<int32_t, A> dot_bytes(const xsimd::batch<int32_t, A>& x,
 }
 
 template <class A>
+inline xsimd::batch<int32_t, A> dot_low_bytes(const xsimd::batch<int32_t, A>& x,
+                                              const xsimd::batch<int32_t, A>& y,
+                                              const xsimd::batch<int32_t, A>& z) {
+  return dot_bytes(x, y, z);
+}
+
+template <class A>
+inline xsimd::batch<int32_t, A> sum_bytes(const xsimd::batch<int32_t, A>& x,
+                                          const xsimd::batch<int32_t, A>& z) {
+  using U = xsimd::batch<uint32_t, A>;
+  const U bytes = bits_as<uint32_t>(x), halves = (bytes & U(0xff00ff)) + ((bytes >> 8) & U(0xff00ff));
+  return z + bits_as<int32_t>(U((halves & U(0xffff)) + (halves >> 16)));
+}
+
+template <class A>
 inline xsimd::batch<int32_t, A> mul_add_bytes(const xsimd::batch<int32_t, A>& x,
                                               const xsimd::batch<int32_t, A>& y,
                                               const xsimd::batch<int32_t, A>& z) {

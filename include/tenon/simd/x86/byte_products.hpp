@@ -58,6 +58,12 @@ inline xsimd::batch<int32_t, A> dot_bytes_16(const xsimd::batch<int32_t, A>& x,
   return _mm256_add_epi32(z, _mm256_madd_epi16(_mm256_maddubs_epi16(x, y), _mm256_set1_epi16(1)));
 }
 
+template <detail::Ymm A>
+inline xsimd::batch<int32_t, A> sum_bytes(const xsimd::batch<int32_t, A>& x,
+                                          const xsimd::batch<int32_t, A>& z) {
+  return dot_bytes_16(x, xsimd::batch<int32_t, A>(0x01010101), z);
+}
+
 #endif
 
 // ---- AVX-512 ---------------------------------------------------------------------------------------------
@@ -96,6 +102,12 @@ inline xsimd::batch<int32_t, A> dot_bytes_16(const xsimd::batch<int32_t, A>& x,
                                              const xsimd::batch<int32_t, A>& y,
                                              const xsimd::batch<int32_t, A>& z) {
   return _mm512_add_epi32(z, _mm512_madd_epi16(_mm512_maddubs_epi16(x, y), _mm512_set1_epi16(1)));
+}
+
+template <detail::Zmm A>
+inline xsimd::batch<int32_t, A> sum_bytes(const xsimd::batch<int32_t, A>& x,
+                                          const xsimd::batch<int32_t, A>& z) {
+  return dot_bytes_16(x, xsimd::batch<int32_t, A>(0x01010101), z);
 }
 
 #endif

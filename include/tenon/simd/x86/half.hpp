@@ -1,29 +1,12 @@
 // Conversions of halves by F16C, AVX2 and AVX-512.
 #pragma once
 
-#include <cstring>
-
 #include "tenon/base/target.hpp"
 #include "tenon/simd/batch/registers.hpp"
 
 #if defined(TENON_X86_64)
 
 namespace tenon::TENON_ABI::simd {
-
-namespace detail {
-// Whole blocks of `width` numbers, then the rest through a padded copy.
-template <int width, class In, class Out, class Block>
-inline void in_blocks(const In* in, Out* out, int64_t n, Block block) {
-  int64_t i = 0;
-  for (; i + width <= n; i += width) block(in + i, out + i);
-  if (i == n) return;
-  In last_in[width] = {};
-  Out last_out[width];
-  std::memcpy(last_in, in + i, static_cast<size_t>(n - i) * sizeof(In));
-  block(last_in, last_out);
-  std::memcpy(out + i, last_out, static_cast<size_t>(n - i) * sizeof(Out));
-}
-}  // namespace detail
 
 // ---- AVX2 ------------------------------------------------------------------------------------------------
 
