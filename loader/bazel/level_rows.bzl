@@ -10,6 +10,8 @@ LEVEL_ROWS = """
 baseline Baseline any
 avx2     Avx2     x86_64  -mavx2 -mfma -mf16c
 avx512   Avx512   x86_64  -mavx2 -mfma -mf16c -mavx512f -mavx512bw -mavx512dq -mavx512vl
+dotprod  Dotprod  aarch64 -march=armv8.2-a+dotprod
+i8mm     I8mm     aarch64 -march=armv8.2-a+dotprod -march=armv8.2-a+dotprod+i8mm+bf16
 """
 
 # Levels of other families, TENON_LAYOUTS in include/tenon/simd. Their kernels run on processors of the family

@@ -12,6 +12,12 @@ def _row(line):
         flags = words[3:],
     )
 
+# The processor families that have several levels, and Bazel's names for their processors.
+FAMILIES = {
+    "aarch64": "aarch64",
+    "x86_64": "k8",
+}
+
 _ROWS = [_row(line) for line in LEVEL_ROWS.split("\n") if line]
 
 _LAYOUT_ROWS = [_row(line) for line in LAYOUT_ROWS.split("\n") if line]
@@ -23,6 +29,21 @@ def _of_family(family, items, otherwise = []):
         "//conditions:default": otherwise,
     }) if family else items
 
+# For each family and each level that it has: the config_setting of a build of that level alone.
+_ONLY = [
+    struct(row = row, cpu = cpu, name = "only_%s_%s" % (row.name, family))
+    for row in _ROWS
+    for family, cpu in FAMILIES.items()
+    if row.family in [None, family]
+]
+
+def _where_only(row, items, otherwise):
+    """For select: the items where the row's level is the only one, others where another is."""
+    return {
+        "//loader/bazel:" + only.name: items if only.row == row else otherwise
+        for only in _ONLY
+    }
+
 def _level(row):
     return struct(
         tag = row.tag,
@@ -30,11 +51,10 @@ def _level(row):
         # For target_compatible_with: elsewhere the compiler does not know the flags.
         family = _of_family(row.family, [], ["//loader/bazel:other_family"]),
         # The same for what runs the kernels of the level.
-        built = select(dict({
-            "//loader/bazel:only_" + other.name: ["//loader/bazel:left_out"]
-            for other in _ROWS
-            if other != row
-        }, **{"//conditions:default": []})),
+        built = select(dict(
+            _where_only(row, [], ["//loader/bazel:left_out"]),
+            **{"//conditions:default": []}
+        )),
     )
 
 LEVELS = {row.name: _level(row) for row in _ROWS}
@@ -69,22 +89,19 @@ level_setting = rule(
 )
 
 def only_level_settings():
-    """config_settings only_LEVEL. Other processor families have no level to leave out."""
-    for row in _ROWS:
+    """The config_settings of _ONLY. Other processor families have no level to leave out."""
+    for only in _ONLY:
         native.config_setting(
-            name = "only_" + row.name,
-            flag_values = {"//loader:level": row.name},
-            values = {"cpu": "k8"},
+            name = only.name,
+            flag_values = {"//loader:level": only.row.name},
+            values = {"cpu": only.cpu},
         )
 
 def built_levels(items):
     """The items, given by level, whose levels the build has: at_levels, or the only level's."""
     found = []
     for row in _ROWS:
-        alone = {
-            "//loader/bazel:only_" + other.name: [items[row.name]] if other == row else []
-            for other in _ROWS
-        }
+        alone = _where_only(row, [items[row.name]], [])
         every = {
             "//loader/bazel:" + row.family: [items[row.name]],
             "//conditions:default": [],
@@ -96,10 +113,7 @@ def built_layouts(items):
     """The same for layouts, which a build of one level leaves out."""
     found = []
     for row in _LAYOUT_ROWS:
-        found = found + select(dict({
-            "//loader/bazel:only_" + other.name: []
-            for other in _ROWS
-        }, **{
+        found = found + select(dict(_where_only(row, [], []), **{
             "//loader/bazel:" + row.family: [items[row.name]],
             "//conditions:default": [],
         }))
@@ -107,8 +121,8 @@ def built_layouts(items):
 
 # What every unit that calls kernels is compiled with.
 KERNEL_DEFINES = ["TENON_COMPILED"] + select(dict({
-    "//loader/bazel:only_" + row.name: ["TENON_ONLY_LEVEL=" + row.name]
-    for row in _ROWS
+    "//loader/bazel:" + only.name: ["TENON_ONLY_LEVEL=" + only.row.name]
+    for only in _ONLY
 }, **{"//conditions:default": []}))
 
 def level_library(name, level, headers, deps):

@@ -40,6 +40,11 @@ if(NOT TENON_LEVEL STREQUAL "all")
   endif()
   set(TENON_LEVELS ${TENON_LEVEL})
 endif()
+# Sealing, loader/bazel/seal.sh, is for objects in ELF. Other systems on Arm have the level of every processor,
+# unless another one is named; on x86-64 one must be.
+if(TENON_FAMILY_aarch64 AND NOT CMAKE_EXECUTABLE_FORMAT STREQUAL "ELF" AND TENON_LEVEL STREQUAL "all")
+  list(GET TENON_LEVELS 0 TENON_LEVELS)
+endif()
 set(TENON_ONLY_LEVEL)
 list(LENGTH TENON_LEVELS count)
 if(count EQUAL 1)

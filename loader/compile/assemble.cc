@@ -12,6 +12,15 @@ namespace tenon::TENON_ABI {
 
 namespace {
 
+// Whether some processors of a level have instructions that others of the level lack. Levels of Arm differ by
+// them.
+constexpr bool some_have_more =
+#if defined(TENON_X86_64)
+    true;
+#else
+    false;
+#endif
+
 // Each processor family has a level of the same name at the bottom, with registers of its own, for which
 // constants are packed.
 std::string layout_check() {
@@ -87,7 +96,9 @@ std::string assemble(std::span<const HeaderText> files, std::span<const ModelPar
       features.remove_prefix(1);  // a blank
       const std::string_view feature = features.substr(0, features.find(' '));
       features.remove_prefix(feature.size());
-      require(feature);
+      // One flag for all of a level's features replaces the previous level's.
+      if (feature.find('=') != feature.npos) flags = str_cat(" -m", feature);
+      else require(feature);
     }
   }
   // Constants are laid out here for the instructions that multiply bytes, or halves.
@@ -95,7 +106,8 @@ std::string assemble(std::span<const HeaderText> files, std::span<const ModelPar
   const bool widest = simd::level() == std::rbegin(simd::levels)->level, bytes = has("ByteForm");
   const bool halves =
       has("split_product") && (types.contains(DType::float16) || types.contains(DType::bfloat16));
-  const bool vnni = bytes && simd::dispatch([]<class Arch>(Arch) { return simd::has_dot_bytes<Arch>(); }),
+  const bool vnni = some_have_more && bytes &&
+                    simd::dispatch([]<class Arch>(Arch) { return simd::has_dot_bytes<Arch>(); }),
              amx = (bytes || halves) &&
                    simd::dispatch([]<class Arch>(Arch) { return simd::has_tiles<Arch>(); });
   if (vnni) require(widest ? "avx512vnni" : "avxvnni");

@@ -19,7 +19,7 @@ struct Target {
   std::string_view macro;     ///< by which it reports the feature
 };
 
-/// The target of a name: "aarch64", "wasm32", or "x86-64" with a level, as in "x86-64:avx2", or without,
+/// The target of a name: "wasm32", or "aarch64" or "x86-64" with a level, as in "x86-64:avx2", or without,
 /// which is the baseline. Error{invalid_argument} for other names; {not_supported} if this program has no
 /// kernels with the target's layouts, or the processor cannot run them.
 Target target_of(std::string_view name);

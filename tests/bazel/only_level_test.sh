@@ -51,7 +51,7 @@ if [[ $present != *" $level "* ]]; then
 fi
 [ "$said" = "$level: 1 2.5 -3" ] || fail "$said"
 [ "$(TENON_ARCH=$level "$folder/main")" = "$said" ] || fail "another result where TENON_ARCH names $level"
-for other in baseline avx2 avx512 none; do
+for other in baseline avx2 avx512 dotprod i8mm none; do
   [ $other = "$level" ] && continue
   said=$(TENON_ARCH=$other "$folder/main") || fail "$other: ends with $?"
   [ "$said" = "TENON_ARCH: '$other' is not an available level; available: $level" ] || fail "$other: $said"

@@ -173,16 +173,18 @@ said=$($tool --version) || fail "--version ends with $?"
 levels=$(sed -nE 's/^levels: (.*) \(.*$/\1/p' <<< "$said")
 build() { ${CXX:-g++} "$@"; }
 run() { "$@"; }
-if [ "$(uname -m)" = x86_64 ]; then
+family=$(uname -m)
+family=${family/_/-}
+if [[ $family == @(x86-64|aarch64) ]]; then
   for level in ${levels//,/}; do
     for model in product bytes; do
-      $tool compile "$folder/$model.onnxtxt" --target "x86-64:$level" -o "$folder/target.hpp" || fail "$model for x86-64:$level"
+      $tool compile "$folder/$model.onnxtxt" --target "$family:$level" -o "$folder/target.hpp" || fail "$model for $family:$level"
       $tool compile "$folder/$model.onnxtxt" --level "$level" --namespace target -o "$folder/level.hpp" || fail "$model at $level"
       cmp <(grep -oE '0x[0-9a-f]+' "$folder/target.hpp") <(grep -oE '0x[0-9a-f]+' "$folder/level.hpp") ||
-        fail "$model for x86-64:$level has other constants than at the level"
+        fail "$model for $family:$level has other constants than at the level"
     done
   done
-  for model in "${models[@]}"; do check "$model" "x86-64:${levels##* }"; done
+  for model in "${models[@]}"; do check "$model" "$family:${levels##* }"; done
 fi
 
 refused() {
@@ -194,9 +196,10 @@ refused() {
 }
 says() { [[ $said == *"$1"* ]] || fail "'$1' is not in: $said"; }
 refused --target riscv
-says "'riscv' is no target; targets: aarch64, wasm32, x86-64, x86-64:LEVEL"
+says "'riscv' is no target; targets: aarch64, aarch64:LEVEL, wasm32, x86-64, x86-64:LEVEL"
 refused --target aarch64:sve
-says "aarch64 has one level, baseline"
+[ "$family" = aarch64 ] || says "aarch64 has one level, baseline"
+[ "$family" != aarch64 ] || says "the levels of aarch64 are baseline, dotprod, i8mm"
 refused --target x86-64:avx1024
 says "x86-64:avx1024"
 refused --target aarch64 --level baseline
