@@ -20,6 +20,10 @@ inline constexpr int32_t dot_bytes_lowers = 0;
 template <class Arch>
 inline constexpr bool has_lane_products = false;
 
+/// Whether dot_blocks is an instruction.
+template <class Arch>
+inline constexpr bool has_block_products = false;
+
 /// Whether some processors of the level have tile registers (tiles.hpp).
 template <class Arch>
 inline constexpr bool may_have_tiles = false;

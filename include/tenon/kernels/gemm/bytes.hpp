@@ -44,6 +44,23 @@ struct Quad {
     if constexpr (a_signed) return simd::dot_bytes_by_lane<lane>(b, a, sum);
     else return simd::dot_bytes_lane<lane>(a, b, sum);
   }
+  /// Products of two rows and two columns of eight bytes.
+  template <class V>
+  static V add_block_product(const V& a, const V& b, const V& sum) {
+    if constexpr (a_signed) return simd::dot_blocks(b, a, sum);
+    else return simd::dot_blocks(a, b, sum);
+  }
+  /// The rows of two such blocks.
+  template <class V>
+  static void split_blocks(const V& x, const V& y, V& row, V& next_row) {
+    if constexpr (a_signed) {
+      simd::split_pairs(x, y, row, next_row);
+    } else {
+      auto low = simd::bits_as<int64_t>(x), high = simd::bits_as<int64_t>(y);
+      simd::join_pairs(low, high, low, high);
+      row = simd::bits_as<int32_t>(low), next_row = simd::bits_as<int32_t>(high);
+    }
+  }
 };
 
 template <bool a_signed>

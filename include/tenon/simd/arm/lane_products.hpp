@@ -67,6 +67,19 @@ inline xsimd::batch<int32_t, A> dot_bytes_by_lane(const xsimd::batch<int32_t, A>
 
 #endif
 
+// ---- i8mm ------------------------------------------------------------------------------------------------
+
+#if defined(TENON_ARM_I8MM)
+
+template <detail::Neon A>
+inline xsimd::batch<int32_t, A> dot_blocks(const xsimd::batch<int32_t, A>& x,
+                                           const xsimd::batch<int32_t, A>& y,
+                                           const xsimd::batch<int32_t, A>& z) {
+  return vusmmlaq_s32(z, vreinterpretq_u8_s32(x), vreinterpretq_s8_s32(y));
+}
+
+#endif
+
 }  // namespace tenon::TENON_ABI::simd
 
 #endif

@@ -11,7 +11,10 @@ namespace tenon::TENON_ABI::simd {
 template <detail::HasDotprod Arch>
 inline constexpr bool has_dot_bytes_16<Arch> = true;
 
-#if !defined(TENON_ARM_I8MM)
+#if defined(TENON_ARM_I8MM)
+template <detail::HasDotprod Arch>
+inline constexpr bool has_block_products<Arch> = true;
+#else
 template <detail::HasDotprod Arch>
 inline constexpr int32_t dot_bytes_lowers<Arch> = 128;
 #endif

@@ -30,6 +30,20 @@ inline xsimd::batch<int32_t, A> dot_bytes_by_lane(const xsimd::batch<int32_t, A>
                                                   const xsimd::batch<int32_t, A>& y,
                                                   const xsimd::batch<int32_t, A>& z);
 
+/// Lanes 2 i + j as z + the sum of the products of the eight unsigned bytes in lanes 2 i and 2 i + 1 of x,
+/// and the eight signed bytes in lanes 2 j and 2 j + 1 of y, for each four lanes.
+template <class A>
+inline xsimd::batch<int32_t, A> dot_blocks(const xsimd::batch<int32_t, A>& x,
+                                           const xsimd::batch<int32_t, A>& y,
+                                           const xsimd::batch<int32_t, A>& z);
+
+/// Keeps the compiler from loading later operands before earlier products, for which registers would not
+/// suffice.
+template <class = void>
+inline void finish_products() {
+  asm volatile("");
+}
+
 }  // namespace tenon::TENON_ABI::simd
 
 #include "tenon/simd/arm/lane_products.hpp"
