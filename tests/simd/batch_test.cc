@@ -102,23 +102,31 @@ TEST_CASE("dot_bytes, dot_bytes_16, mul_add_bytes: each product and sum") {
     for (int32_t x : lane) CHECK(x == lane[0]);
     return lane[0];
   };
+  constexpr int low = simd::dot_bytes_lowers<simd::Native>;
   for (const int u : {0, 1, 127, 128, 255})
     for (const int s : {-128, -127, -1, 0, 1, 127}) {
       CAPTURE(u);
       CAPTURE(s);
       // The instruction of the first is not on every processor of the level.
       if (!simd::has_dot_bytes_16<simd::Native> || simd::has_dot_bytes<simd::Native>()) {
-        CHECK(lane0(simd::dot_bytes(V(word(u, u, u, u)), V(word(s, s, s, s)), V(7))) == 4 * u * s + 7);
-        CHECK(lane0(simd::dot_bytes(V(word(0, 0, u, 0)), V(word(0, 0, s, 1)), V(7))) == u * s + 7);
-        CHECK(lane0(simd::dot_bytes(V(word(1, 0, 0, u)), V(word(-1, 9, 9, s)), V(7))) == u * s + 6);
+        CHECK(lane0(simd::dot_bytes(V(word(u, u, u, u)), V(word(s, s, s, s)), V(7))) ==
+              4 * (u - low) * s + 7);
+        CHECK(lane0(simd::dot_bytes(V(word(0, 0, u, 0)), V(word(0, 0, s, 1)), V(7))) ==
+              (u - low) * s - low + 7);
+        CHECK(lane0(simd::dot_bytes(V(word(1, 0, 0, u)), V(word(-1, 9, 9, s)), V(7))) ==
+              (u - low) * s + low - 18 * low + 6);
+        CHECK(lane0(simd::dot_low_bytes(V(word(u / 2, 1, 0, 3)), V(word(s, 9, 9, s)), V(7))) ==
+              (u / 2 + 3) * s + 16);
       }
-      CHECK(lane0(simd::dot_bytes_16(V(word(u, 5, 0, u)), V(word(s, 0, 9, s)), V(7))) == 2 * u * s + 7);
+      CHECK(lane0(simd::dot_bytes_16(V(word(u, 5, 0, u)), V(word(s, 0, 9, s)), V(7))) ==
+            2 * (u - low) * s - 9 * low + 7);
+      CHECK(lane0(simd::sum_bytes(V(word(u, 5, 255, u)), V(s))) == 2 * u + 260 + s);
       const int32_t pairs = lane0(simd::mul_add_bytes(V(word(u, 0, 3, u)), V(word(s, 9, 2, s)), V(7)));
       CHECK(static_cast<int16_t>(pairs) == static_cast<int16_t>(u * s + 7));
       CHECK((pairs >> 16) == static_cast<int16_t>(u * s + 6));
     }
-  CHECK(lane0(simd::dot_bytes_16(V(word(255, 255, 0, 0)), V(word(64, 64, 1, 1)), V(0))) == 32640);
-  CHECK(lane0(simd::dot_bytes_16(V(word(255, 255, 1, 1)), V(word(-64, -64, 0, 0)), V(0))) == -32640);
+  CHECK(lane0(simd::dot_bytes_16(V(word(255, 255, 0, 0)), V(word(64, 64, 1, 1)), V(130 * low))) == 32640);
+  CHECK(lane0(simd::dot_bytes_16(V(word(255, 255, 1, 1)), V(word(-64, -64, 0, 0)), V(-128 * low))) == -32640);
 }
 
 TEST_CASE("transpose_bytes: every place") {
