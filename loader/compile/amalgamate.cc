@@ -4,163 +4,16 @@
 #include <map>
 #include <set>
 
+#include "loader/compile/cpp_text.hpp"
+#include "loader/compile/freestanding_text.hpp"
 #include "tenon/base/error.hpp"
 #include "tenon/base/version.hpp"
 
 namespace tenon::TENON_ABI {
+
+using namespace amalgamation;
+
 namespace {
-
-// ---- tokens ----------------------------------------------------------------------------------------------
-
-char lower_case(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-bool is_letter(char c) { return (lower_case(c) >= 'a' && lower_case(c) <= 'z') || c == '_'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_word(char c) { return is_letter(c) || is_digit(c); }
-bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
-
-enum class Part { word, number, literal, comment, other };
-struct Token {
-  Part part;
-  std::size_t end;
-};
-
-// The end of a quoted literal; the end of the text if it is not closed.
-std::size_t literal_end(std::string_view text, std::size_t at) {
-  const char quote = text[at++];
-  while (at < text.size() && text[at] != quote) at += text[at] == '\\' ? 2 : 1;
-  return std::min(at + 1, text.size());
-}
-std::size_t raw_literal_end(std::string_view text, std::size_t quote) {
-  const std::size_t open = std::min(text.find('(', quote), text.size());
-  const std::string close = str_cat(")", text.substr(quote + 1, open - quote - 1), "\"");
-  const std::size_t end = text.find(close, open);
-  return end == text.npos ? text.size() : end + close.size();
-}
-
-// The token at a position: a word, a number, a literal, a comment without its line end, or one character.
-Token token_at(std::string_view text, std::size_t at) {
-  const auto next = [&](std::size_t i) { return i < text.size() ? text[i] : '\0'; };
-  const char c = text[at];
-  if (c == '/' && next(at + 1) == '/') return {Part::comment, std::min(text.find('\n', at), text.size())};
-  if (c == '/' && next(at + 1) == '*') {
-    const std::size_t end = text.find("*/", at + 2);
-    return {Part::comment, end == text.npos ? text.size() : end + 2};
-  }
-  if (c == '"' || c == '\'') return {Part::literal, literal_end(text, at)};
-  std::size_t end = at + 1;
-  if (is_digit(c)) {
-    while (is_word(next(end)) || next(end) == '.' || (next(end) == '\'' && is_word(next(end + 1)))) ++end;
-    return {Part::number, end};
-  }
-  if (is_letter(c)) {
-    while (is_word(next(end))) ++end;
-    if (next(end) == '"' && text[end - 1] == 'R') return {Part::literal, raw_literal_end(text, end)};
-    return {Part::word, end};
-  }
-  return {Part::other, end};
-}
-
-std::size_t skip_blanks(std::string_view text, std::size_t at) {
-  while (at < text.size() && is_blank(text[at])) ++at;
-  return at;
-}
-bool has(std::string_view text, std::size_t at, std::string_view what) {
-  return text.substr(std::min(at, text.size())).starts_with(what);
-}
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
-  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
-  return text;
-}
-
-// The position of the bracket that closes one opened before `at`.
-std::size_t closing_bracket(std::string_view text, std::size_t at) {
-  for (int depth = 0; at < text.size();) {
-    const char c = text[at];
-    if (c == '(' || c == '[' || c == '{') ++depth;
-    if ((c == ')' || c == ']' || c == '}') && depth-- == 0) return at;
-    at = token_at(text, at).end;
-  }
-  return text.size();
-}
-
-// ---- one header's text -----------------------------------------------------------------------------------
-
-// The text without comments and empty lines. Comments that document declarations stay if requested.
-std::string without_comments(std::string_view text, bool keep_documentation) {
-  std::string plain;
-  for (std::size_t at = 0; at < text.size();) {
-    const Token t = token_at(text, at);
-    const std::string_view said = text.substr(at, t.end - at);
-    if (t.part != Part::comment || (keep_documentation && said.starts_with("///"))) plain += said;
-    else plain += ' ';
-    at = t.end;
-  }
-  std::string lines;
-  for (std::string_view rest = plain; !rest.empty();) {
-    const std::size_t end = std::min(rest.find('\n'), rest.size());
-    std::string_view line = rest.substr(0, end);
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-    while (!line.empty() && is_blank(line.back())) line.remove_suffix(1);
-    if (!line.empty() || lines.ends_with("\\\n"))
-      lines.append(line) += '\n';  // an empty line also ends a macro
-  }
-  return lines;
-}
-
-// ---- freestanding ----------------------------------------------------------------------------------------
-
-// Headers of the standard library whose place tenon/base/standin.hpp takes.
-constexpr std::string_view standin_headers[] = {"exception", "memory", "mutex", "string", "thread", "vector"};
-
-// Functions between a compiled model's calls and the functions that compute.
-constexpr std::string_view inlined[] = {"call", "compute", "compute_with", "run_gemm", "set_addend"};
-
-bool is_among(std::string_view word, std::span<const std::string_view> words) {
-  return std::ranges::find(words, word) != words.end();
-}
-
-// Whether the function whose name is at a position chooses among kernels by numbers that a compiled model's
-// calls state. It is inlined, so that the compiler makes the choice and drops what no call needs.
-bool chooses(std::string_view text, std::size_t name) {
-  const std::size_t open = token_at(text, name).end;
-  const std::string_view said = text.substr(name, open - name);
-  if (!has(text, open, "(")) return false;
-  if (said.ends_with("_impl") || is_among(said, inlined)) return true;
-  const std::size_t body = skip_blanks(text, closing_bracket(text, open + 1) + 1);
-  return has(text, body, "{") && has(text, skip_blanks(text, body + 1), "simd::dispatch(");
-}
-constexpr std::string_view always_inline = "__attribute__((always_inline)) ";
-
-// The text with functions that choose among kernels inlined. The attribute stands here, because in a session,
-// whose calls do not state the numbers, it would only make code larger.
-std::string freestanding_text(std::string_view text) {
-  std::string result;
-  for (std::size_t at = 0; at < text.size();) {
-    const Token t = token_at(text, at);
-    const std::string_view word = text.substr(at, t.end - at);
-    const std::size_t next = skip_blanks(text, t.end);
-    if (t.part != Part::word) {
-      result += word;
-      at = t.end;
-    } else if (word == "void" && next < text.size() && is_letter(text[next]) && chooses(text, next)) {
-      result += str_cat(result.ends_with("inline ") ? "" : "inline ", always_inline, word);
-      at = t.end;
-    } else if (word == "Arch" && has(text, t.end, ") {") && result.ends_with(">(")) {
-      result += str_cat(word, ") ", always_inline);
-      at = t.end + 2;
-    } else if (word == "decltype" && has(text, t.end, "(auto) dispatch(")) {
-      result += str_cat("inline ", always_inline, word);
-      at = t.end;
-    } else {
-      result += word;
-      at = t.end;
-    }
-  }
-  return result;
-}
-
-// ---- all headers -----------------------------------------------------------------------------------------
 
 // Macros that choose between linked and header-only kernels. None of them is defined here.
 constexpr std::string_view undefined_macros[] = {"TENON_COMPILED", "TENON_COMPILED_SESSION",
@@ -168,19 +21,6 @@ constexpr std::string_view undefined_macros[] = {"TENON_COMPILED", "TENON_COMPIL
 
 // A macro that the user may define.
 constexpr std::string_view user_macro = "TENON_ABORT";
-
-// A preprocessor line.
-struct Directive {
-  std::string_view name, rest;
-};
-Directive directive_of(std::string_view line) {
-  line = trimmed(line);
-  if (!line.starts_with('#')) return {};
-  line = trimmed(line.substr(1));
-  std::size_t end = 0;
-  while (end < line.size() && is_letter(line[end])) ++end;
-  return {line.substr(0, end), trimmed(line.substr(end))};
-}
 
 // The value of an #if whose condition consists of undefined_macros alone.
 enum class Truth { open, never, always };
@@ -193,30 +33,8 @@ Truth truth_of(const Directive& d) {
     asked = trimmed(asked.substr(7));
     if (asked.starts_with('(') && asked.ends_with(')')) asked = trimmed(asked.substr(1, asked.size() - 2));
   }
-  if (!is_among(asked, undefined_macros)) return Truth::open;
+  if (std::ranges::find(undefined_macros, asked) == std::end(undefined_macros)) return Truth::open;
   return negated ? Truth::always : Truth::never;
-}
-
-std::string_view folder_of(std::string_view path) {
-  const std::size_t slash = path.rfind('/');
-  return slash == path.npos ? std::string_view() : path.substr(0, slash);
-}
-
-// folder/path with "." and ".." resolved.
-std::string joined(std::string_view folder, std::string_view path) {
-  std::vector<std::string_view> steps;
-  for (std::string_view rest : {folder, path}) {
-    while (!rest.empty()) {
-      const std::size_t end = std::min(rest.find('/'), rest.size());
-      const std::string_view step = rest.substr(0, end);
-      rest.remove_prefix(std::min(end + 1, rest.size()));
-      if (step == ".." && !steps.empty()) steps.pop_back();
-      else if (step != "." && !step.empty()) steps.push_back(step);
-    }
-  }
-  std::string result;
-  for (const std::string_view step : steps) result += str_cat(result.empty() ? "" : "/", step);
-  return result;
 }
 
 class Amalgamator {
@@ -384,19 +202,13 @@ class Amalgamator {
     const std::size_t close = named.find_first_of(">\"", 1);
     if (named.size() < 2 || close == named.npos) return print(line);
     const std::string_view path = named.substr(1, close - 1);
-    std::string found = named[0] == '"' ? find(joined(folder_of(from), path)) : std::string();
+    std::string found = named[0] == '"' ? find(path_from(from, path)) : std::string();
     if (found.empty()) found = find(path);
     if (!found.empty()) return add(found);
-    if (options_.freestanding && from.find("tenon/") != from.npos && is_among(path, standin_headers))
+    if (options_.freestanding && from.find("tenon/") != from.npos && has_standin(path))
       return add(find("tenon/base/standin.hpp"));
     if (place().empty() && named[0] == '<') standard_.insert(std::string(path));
     else print(line);
-  }
-
-  static std::string_view word_of(std::string_view text) {
-    std::size_t end = 0;
-    while (end < text.size() && is_word(text[end])) ++end;
-    return text.substr(0, end);
   }
 
   // A macro's name within options_.enclosing. Macros of other libraries keep their names: xsimd uses them for
@@ -467,62 +279,11 @@ class Amalgamator {
   std::string body_;
 };
 
-// ---- operators -------------------------------------------------------------------------------------------
-
-std::string lower_case(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) c = lower_case(c);
-  return lower;
-}
-
-// The edit distance: the number of letters to be replaced, inserted or removed.
-std::size_t edits(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t corner = std::exchange(row[0], i);
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t changed = corner + (a[i - 1] != b[j - 1]);
-      corner = row[j];
-      row[j] = std::min({changed, row[j] + 1, row[j - 1] + 1});
-    }
-  }
-  return row.back();
-}
-
 }  // namespace
 
 std::string amalgamate(std::span<const HeaderText> files, std::span<const std::string> headers,
                        const Amalgamation& options) {
   return Amalgamator(files, options).write(headers);
-}
-
-std::string operator_header(const Registry& registry, std::string_view name) {
-  const OperatorClass* found = nullptr;
-  std::vector<std::pair<std::size_t, std::string>> near;
-  for (const auto& [key, versions] : registry.operators()) {
-    const auto& [domain, op] = key;
-    const std::string whole = domain.empty() ? op : str_cat(domain, ".", op);
-    const OperatorClass* const newest = versions.rbegin()->second;
-    if (registry.source(*newest).header.empty()) continue;
-    // ai.onnx comes first among the domains that have an operator of a name.
-    if (name == whole || (name == op && found == nullptr)) found = newest;
-    const std::string ours = lower_case(op), theirs = lower_case(name);
-    const bool within = theirs.size() > 2 && ours.find(theirs) != ours.npos;
-    const std::size_t far = within ? ours.size() > theirs.size() : edits(ours, theirs);
-    if (far <= std::max<std::size_t>(1, name.size() / 3)) near.emplace_back(far, op);
-  }
-  if (found != nullptr) {
-    if (found->spec->linked)
-      throw Error(ErrorCode::not_supported, std::string(name),
-                  "this operator needs other libraries, which no header can hold");
-    return std::string(registry.source(*found).header);
-  }
-  std::ranges::sort(near);
-  std::string names;
-  for (std::size_t k = 0; k < std::min<std::size_t>(near.size(), 5); ++k)
-    names += str_cat(k == 0 ? "; near it: " : ", ", near[k].second);
-  throw Error(ErrorCode::invalid_argument, std::string(name.substr(0, 80)), str_cat("is no operator", names));
 }
 
 }  // namespace tenon::TENON_ABI

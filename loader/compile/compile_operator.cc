@@ -133,13 +133,20 @@ class Aggregate {
       std::string text;
       const T initial{};
       for_each_field<T>([&](std::string_view name, auto member) {
-        const std::string one = word(v.*member);
-        if (one != word(initial.*member)) text += str_cat(text.empty() ? "." : ", .", name, " = ", one);
+        const std::string usual = word(initial.*member);
+        std::string one = word(v.*member);
+        if (one == usual) return;
+        using Field = std::remove_cvref_t<decltype(v.*member)>;
+        if constexpr (op::Operator<Field> && !Listed<Field>)
+          if (inner_is_constant_) one = constants_.op(one);
+        text += str_cat(text.empty() ? "." : ", .", name, " = ", one);
       });
       return str_cat("{", text, "}");
     } else if constexpr (op::Operator<T>) {
       text_.headers.insert(header_of(registry_, T::spec));
-      return make_text(str_cat("tenon::op::", T::spec.name), v, constants_).expression;
+      const OperatorText inner = make_text(str_cat("tenon::op::", T::spec.name), v, constants_);
+      inner_is_constant_ = inner.constant;
+      return inner.expression;
     } else if constexpr (std::is_same_v<T, Storage>) {
       return constants_.storage(v, of_file_);
     } else if constexpr (std::is_same_v<T, Dims>) {
@@ -149,8 +156,8 @@ class Aggregate {
       text_.constant = false;
       return activation(v);
     } else if constexpr (std::is_same_v<T, kernels::NarrowMatrix>) {
-      const auto& [type, k, n, block, data, zeros] = v;  // the last two are determined at run time
-      if (data != nullptr || zeros != nullptr) throw Refused{"a matrix has its own memory"};
+      const auto& [type, k, n, block, data, zeros] = v;  // compute sets the last two from other fields
+      if (type != DType::undefined) text_.types.insert(type);
       return str_cat("{", literal(type), ", ", k, ", ", n, ", ", block, "}");
     } else if constexpr (std::is_same_v<T, ConvChain::Stages>) {
       return list(v, "tenon::passes::BlockedConv");
@@ -186,6 +193,7 @@ class Aggregate {
   Constants& constants_;
   OperatorText text_;
   bool of_file_ = false;
+  bool inner_is_constant_ = false;  // the last operator among the fields
 };
 
 /// Prepared models of float, whose operators need no preparation at run time. Or nothing.

@@ -14,7 +14,8 @@ namespace tenon::TENON_ABI::emission {
 struct OperatorText {
   std::string expression;
   std::set<std::string> headers;
-  bool constant = true;  ///< in the sense of the language
+  std::set<DType> types;  ///< of matrices in fewer bits than a float
+  bool constant = true;   ///< in the sense of the language
 };
 
 /// Throws Refused for an operator that a header cannot express.

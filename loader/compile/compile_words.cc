@@ -32,10 +32,10 @@ constexpr std::string_view keywords[] = {
 
 // Names in the text, and macros.
 constexpr std::string_view own[] = {
-    "std",       "tenon",  "xsimd",   "op",       "kernels", "detail",   "simd",       "passes",
-    "standin",   "memory", "weights", "arena",    "run",     "Memory",   "TensorView", "Shape",
-    "constants", "at",     "part",    "operands", "compute", "bytes_of", "Absent",     "set",
-    "make",      "lent",   "from",    "size",     "errno",   "linux",    "unix"};
+    "std",    "tenon",    "xsimd",   "op",       "kernels", "detail",     "simd",  "passes",    "standin",
+    "memory", "weights",  "arena",   "run",      "Memory",  "TensorView", "Shape", "constants", "at",
+    "part",   "operands", "compute", "bytes_of", "Absent",  "set",        "make",  "lent",      "from",
+    "size",   "errno",    "linux",   "unix",     "words",   "apart"};
 
 // Names of the C library, which no namespace may have.
 constexpr std::string_view library_names[] = {
@@ -59,12 +59,12 @@ constexpr std::string_view library_names[] = {
     "tan",      "tanh",      "tee",      "tgamma", "time",     "timezone",  "trunc",       "truncate",
     "tzset",    "unlink",    "vfork",    "wait",   "write",    "y0",        "y1",          "yn"};
 
-/// Whether the text may define such a name itself: w0, op3, in1, out0, list5, local2.
+/// Whether the text may define such a name itself: op3, in1, out0, list5, local2.
 bool is_numbered(std::string_view text) {
   const std::size_t stem = text.find_first_of("0123456789");
   if (stem == std::string_view::npos || text.find_first_not_of("0123456789", stem) != std::string_view::npos)
     return false;
-  constexpr std::string_view stems[] = {"in", "list", "local", "op", "out", "w"};
+  constexpr std::string_view stems[] = {"in", "list", "local", "op", "out"};
   return std::ranges::find(stems, text.substr(0, stem)) != std::end(stems);
 }
 
@@ -109,14 +109,24 @@ std::string comment(std::string_view name) {
 
 std::string c_text(std::string_view s) {
   std::string text = "\"";
-  char code[8];
-  for (const char c : s)
-    if (c == '"' || c == '\\') text += str_cat('\\', c);
-    else if (c >= ' ' && c < 127) text += c;
-    else
-      std::snprintf(code, sizeof code, "\\%03o", static_cast<unsigned>(static_cast<unsigned char>(c))),
-          text += code;
-  return text + "\"";
+  for (std::size_t k = 0; k < s.size(); ++k) {
+    const char c = s[k];
+    if (c == '"' || c == '\\') {
+      text += '\\';
+      text += c;
+    } else if (c >= ' ' && c < 127) {
+      text += c;
+    } else {
+      const unsigned code = static_cast<unsigned char>(c);
+      const bool digit_follows = k + 1 < s.size() && s[k + 1] >= '0' && s[k + 1] <= '7';
+      text += '\\';
+      for (unsigned shift = digit_follows || code > 077 ? 6 : code > 7 ? 3 : 0;; shift -= 3) {
+        text += static_cast<char>('0' + (code >> shift & 7));
+        if (shift == 0) break;
+      }
+    }
+  }
+  return text + '"';
 }
 
 std::string literal(int64_t v) { return v == INT64_MIN ? "INT64_MIN" : std::to_string(v); }
@@ -160,14 +170,10 @@ std::string Constants::address(const Storage& storage, bool& of_file) {
   const bool large = threshold_ && static_cast<int64_t>(bytes.size()) >= *threshold_;
   if (added) {
     kept_.push_back(storage);
-    if (large) {
-      weights_.resize((weights_.size() + 63) / 64 * 64);
-      it->second = str_cat("(weights + ", weights_.size(), ")");
-      weights_ += bytes;
-    } else {
-      it->second = str_cat("w", kept_.size() - 1);
-      write(it->second, bytes);
-    }
+    std::string& all = large ? weights_ : bytes_;
+    all.resize((all.size() + 63) / 64 * 64);
+    it->second = str_cat(large ? "(weights + " : "(words + ", all.size(), ")");
+    all += bytes.empty() ? std::string_view("", 1) : bytes;
   }
   of_file |= large;
   return it->second;
@@ -193,17 +199,19 @@ std::string Constants::op(const std::string& expression) {
   return it->second;
 }
 
-void Constants::write(const std::string& as, std::string_view bytes) {
-  text_ += str_cat("alignas(64) inline constexpr Word ", as, "[] = {");
-  char word[24];
-  for (std::size_t k = 0; k < std::max<std::size_t>(bytes.size(), 1); k += 8) {
-    uint64_t bits = 0;
-    for (std::size_t b = 0; b < 8 && k + b < bytes.size(); ++b)
-      bits |= uint64_t{static_cast<unsigned char>(bytes[k + b])} << (8 * b);
-    std::snprintf(word, sizeof word, "%s0x%" PRIx64, k == 0 ? "" : k % 64 == 0 ? ",\n" : ",", bits);
-    text_ += word;
+std::string Constants::text() const {
+  std::string text;
+  // One literal of bytes, because compilers read its characters many times faster than a list of numbers.
+  if (!bytes_.empty()) {
+    constexpr std::size_t line = 128;
+    text +=
+        "// The bytes of constant tensors, as kernels read them.\nalignas(64) inline constexpr char words[] "
+        "=";
+    for (std::size_t k = 0; k < bytes_.size(); k += line)
+      text += str_cat("\n    ", c_text(std::string_view(bytes_).substr(k, line)));
+    text += ";\n";
   }
-  text_ += "};\n";
+  return text + text_;
 }
 
 }  // namespace tenon::TENON_ABI::emission

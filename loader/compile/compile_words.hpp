@@ -83,17 +83,17 @@ class Constants {
   /// The name of an operator that is constant.
   std::string op(const std::string& expression);
 
-  const std::string& text() const { return text_; }
+  /// The definitions that the expressions need.
+  std::string text() const;
   std::string& weights() { return weights_; }
 
  private:
-  void write(const std::string& as, std::string_view bytes);
-
   std::optional<int64_t> threshold_;
   std::vector<Storage> kept_;
   std::unordered_map<std::string_view, std::string> names_;
   std::map<std::string, std::string> lists_, operators_;
-  std::string text_, weights_;
+  std::string text_;
+  std::string bytes_, weights_;  // the header's, and the file's; each constant at a multiple of 64
 };
 
 }  // namespace tenon::TENON_ABI::emission

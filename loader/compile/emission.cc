@@ -71,9 +71,7 @@ void Emission::add(Feeds feeds, Feeds others) {
 ModelPart Emission::take(const std::string& name) {
   ModelPart part{
       name, {}, std::move(constants_.weights()), std::move(headers_), std::move(types_), std::move(views_)};
-  part.text = "namespace constants {\n\n// Words of constant tensors, as kernels read them.\n";
-  part.text += "using Word [[gnu::may_alias]] = std::uint64_t;\n\n";
-  part.text += str_cat(constants_.text(), "\n}  // namespace constants\n\n");
+  part.text = str_cat("namespace constants {\n\n", constants_.text(), "\n}  // namespace constants\n\n");
   part.text += "/// What a run works in; its contents mean nothing between runs.\nstruct Memory {\n";
   part.text += str_cat("  alignas(64) std::byte arena[", std::max<int64_t>(arena_bytes_, 64), "];\n");
   if (scratch_bytes_ > 0) part.text += str_cat("  alignas(64) std::byte scratch[", scratch_bytes_, "];\n");

@@ -68,6 +68,9 @@ class Emission {
 
   std::string node(const Graph::Node& n, Action action);
 
+  /// The statements of a node, as a function of their own if they work for long.
+  std::string apart(const Graph::Node& n, const std::string& text) const;
+
   /// The text of a product whose kernel is already known, or nothing.
   std::string small_product(const Graph::Node& n);
 

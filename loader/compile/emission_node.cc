@@ -14,6 +14,7 @@ using namespace passes;
 std::string Emission::operator_name(const AnyOperator& op, std::string& before) {
   OperatorText text = text_of(op, registry_, constants_);
   headers_.insert(text.headers.begin(), text.headers.end());
+  types_.insert(text.types.begin(), text.types.end());
   if (text.constant) return constants_.op(text.expression);
   const std::string made = str_cat("local", locals_++);
   before += str_cat("  const auto ", made, " = ", text.expression, ";\n");
@@ -33,15 +34,24 @@ std::string Emission::node(const Graph::Node& n, Action action) {
   if (!n.op.spec().deterministic && !is_repeatable(n)) throw Refused{"it draws random numbers"};
   if (n.op.spec().linked) throw Refused{"another library does its work"};
   std::string before;
-  if (const auto* f = n.op.as<FusedElementwise>()) return elementwise(n, *f);
+  if (const auto* f = n.op.as<FusedElementwise>()) return apart(n, elementwise(n, *f));
   if (std::string small = small_product(n); !small.empty()) return small;
   const std::string op = operator_name(n.op, before);
   std::string in, out;
   for (ValueId v : n.inputs) in += str_cat(in.empty() ? "" : ", ", view(v, true));
   for (ValueId v : n.outputs)
     out += str_cat(out.empty() ? "" : ", ", entry(v).place == Place::none ? "Absent{}" : view(v, false));
-  return str_cat(before, "  compute(", op, ", operands(", in, "), operands(", out, "));  // ",
-                 comment(tenon::detail::describe(n)), "\n");
+  return apart(n, str_cat(before, "  compute(", op, ", operands(", in, "), operands(", out, "));  // ",
+                          comment(tenon::detail::describe(n)), "\n"));
+}
+
+std::string Emission::apart(const Graph::Node& n, const std::string& text) const {
+  constexpr int64_t large = 4096;  // elements whose work hides the time of a call
+  int64_t elements = 0;
+  for (const std::vector<ValueId>* values : {&n.inputs, &n.outputs})
+    for (const ValueId v : *values)
+      if (v >= 0 && entry(v).info.dims.known()) elements += element_count(entry(v).info.dims.extents());
+  return elements < large ? text : str_cat("  apart([&] {\n", text, "  });\n");
 }
 
 std::string Emission::small_product(const Graph::Node& n) {

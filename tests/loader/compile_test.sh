@@ -1,8 +1,8 @@
 #!/bin/bash
 # Models compiled to headers: built by g++ alone, at each level of the machine, they give the bits that the tool gives,
-# and ask for neither heap nor exceptions. Three models live in one source; constants may lie in a file; extents give
+# and ask for neither heap nor exceptions. Four models live in one source; constants may lie in a file; extents give
 # overloads; what has no form in a header is listed.
-#   compile_test.sh LEVEL    three models in one source, at this level
+#   compile_test.sh LEVEL    four models in one source, at this level
 #   compile_test.sh          everything else, at the greatest level of the machine
 fail() {
   echo "$@"
@@ -44,6 +44,23 @@ rnn (float[12,4,8] s) => (float[12,1,4,16] u, float[2,4,16] h, float[2,4,34] v) 
 }
 END
 
+# Products with matrices of 4 and of 8 bits, which stay so: of a vector, and of many rows.
+integers() { awk -v n="$1" -v low="$2" -v high="$3" 'BEGIN { for (k = 0; k < n; ++k) printf "%s%d", k ? "," : "", low + k * 37 % (high - low + 1) }'; }
+cat > "$folder/narrow.onnxtxt" <<END
+<ir_version: 10, opset_import: ["" : 21, "com.microsoft" : 1]>
+narrow (float[1,64] n) => (float[1,45] p, float[20,45] q) <
+  uint8[70,2,16] c = {$(integers 2240 0 255)}, float[140] s = {$(numbers 140 1)}, uint8[70,1] zero = {$(integers 70 0 255)},
+  int8[70,45] w = {$(integers 3150 -127 127)}, float hundredth = {0.01}, float[20,1] factors = {$(numbers 20 2)}
+> {
+  m = Mul (n, factors)
+  a = com.microsoft.MatMulNBits <K = 64, N = 70, block_size = 32, bits = 4> (n, c, s, zero)
+  d = DequantizeLinear (w, hundredth)
+  p = MatMul (a, d)
+  b = com.microsoft.MatMulNBits <K = 64, N = 70, block_size = 32, bits = 4> (m, c, s)
+  q = MatMul (b, d)
+}
+END
+
 cat > "$folder/main.cc" <<'END'
 #include <cstdio>
 #include <cstdlib>
@@ -51,12 +68,15 @@ cat > "$folder/main.cc" <<'END'
 #include "mlp.hpp"
 // One unit includes several.
 #include "digits.hpp"
+#include "narrow.hpp"
 #include "rnn.hpp"
 
 static mlp::Memory mlp_memory;
 static rnn::Memory rnn_memory;
+static narrow::Memory narrow_memory;
 static digits::Memory digits_memory;
 alignas(64) static float x[16], y[16], one[10], two[20], s[384], u[768], h[128], v[272];
+alignas(64) static float n[64], p[45], q[900];
 alignas(64) static unsigned char images[2 * 64];
 #ifdef WEIGHTS
 alignas(64) static std::byte weights[digits::weights_bytes];
@@ -97,8 +117,11 @@ int main() {
   write_npy("two.npy", "|u1", "2, 8, 8", images, 128);
   for (int k = 0; k < 384; ++k) s[k] = 0.05f * static_cast<float>(k % 37 - 18);
   write_npy("s.npy", "<f4", "12, 4, 8", s, sizeof s);
+  for (int k = 0; k < 64; ++k) n[k] = 0.02f * static_cast<float>(k * 7 % 101 - 50);
+  write_npy("n.npy", "<f4", "1, 64", n, sizeof n);
   mlp::run({x, {1, 16}}, {y, {1, 16}}, mlp_memory);
   rnn::run({s, {12, 4, 8}}, {u, {12, 1, 4, 16}}, {h, {2, 4, 16}}, {v, {2, 4, 34}}, rnn_memory);
+  narrow::run({n, {1, 64}}, {p, {1, 45}}, {q, {20, 45}}, narrow_memory);
 #ifdef WEIGHTS
   // Two overloads.
   std::FILE* const f = std::fopen("digits.bin", "rb");
@@ -113,6 +136,8 @@ int main() {
   write("u.raw", u, sizeof u);
   write("h.raw", h, sizeof h);
   write("v.raw", v, sizeof v);
+  write("p.raw", p, sizeof p);
+  write("q.raw", q, sizeof q);
   write("one.raw", one, sizeof one);
   write("two.raw", two, sizeof two);
 }
@@ -125,7 +150,7 @@ expect() {
 }
 build() {
   local flags
-  flags=$(sed -n '2s/^\/\/ *g++//p' "$folder/digits.hpp")
+  flags=$(sed -n '2s/^\/\/ *g++//p' "$folder/narrow.hpp")  # with the instructions that integers take
   (cd "$folder" && ${CXX:-g++} $flags -Wall -Wextra -Werror "$@" main.cc -o main && ./main) || fail "main.cc at level $level"
 }
 said=$($tool --version) || fail "--version ends with $?"
@@ -141,6 +166,7 @@ if [ $# -gt 0 ]; then
   $tool compile "$folder/mlp.onnxtxt" --level "$level" -o "$folder/mlp.hpp" || fail "mlp at $level"
   $tool compile examples/digits/digits.onnx --level "$level" --shape batch=1 -o "$folder/digits.hpp" || fail "digits at $level"
   $tool compile "$folder/rnn.onnxtxt" --level "$level" -o "$folder/rnn.hpp" || fail "rnn at $level"
+  $tool compile "$folder/narrow.onnxtxt" --level "$level" -o "$folder/narrow.hpp" || fail "narrow at $level"
   build
   nm -u "$folder/main" | grep -E ' (_Zn[wa]|_Zd[la]|malloc|free|calloc|__cxa_throw|__cxa_allocate)' && fail "the program has a heap or exceptions"
   expect "$folder/mlp.onnxtxt" x x y y
@@ -148,6 +174,8 @@ if [ $# -gt 0 ]; then
   expect "$folder/rnn.onnxtxt" s s u u
   expect "$folder/rnn.onnxtxt" s s h h
   expect "$folder/rnn.onnxtxt" s s v v
+  expect "$folder/narrow.onnxtxt" n n p p
+  expect "$folder/narrow.onnxtxt" n n q q
 
   # The same again is the same text; a header is for its level alone.
   cp "$folder/digits.hpp" "$folder/again.hpp"
@@ -163,6 +191,7 @@ fi
 # Constants in a file, and two overloads.
 $tool compile "$folder/mlp.onnxtxt" --level "$level" -o "$folder/mlp.hpp" || fail "mlp"
 $tool compile "$folder/rnn.onnxtxt" --level "$level" -o "$folder/rnn.hpp" || fail "rnn"
+$tool compile "$folder/narrow.onnxtxt" --level "$level" -o "$folder/narrow.hpp" || fail "narrow"
 $tool compile examples/digits/digits.onnx --level "$level" --shape batch=1 --shape batch=2 --weights "$folder/digits.bin" -o "$folder/digits.hpp" ||
   fail "--weights"
 build -DWEIGHTS

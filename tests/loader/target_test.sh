@@ -46,7 +46,7 @@ numbers() { awk -v n="$1" -v seed="$2" 'BEGIN { srand(seed); for (k = 0; k < n; 
 integers() { awk -v n="$1" -v low="$2" -v high="$3" 'BEGIN { for (k = 0; k < n; ++k) printf "%s%d", k ? "," : "", low + k * 37 % (high - low + 1) }'; }
 
 # Every kind of constant that is laid out for kernels: of products, of convolutions (in blocks of channels, for
-# Winograd's tiles, of groups, transposed), of recurrent layers, and of integers.
+# Winograd's tiles, of groups, transposed), of recurrent layers, of integers, and of narrow numbers.
 cat > "$folder/product.onnxtxt" <<END
 <ir_version: 10, opset_import: ["" : 21]>
 product (float[9,70] x) => (float[9,45] y) <float[70,90] w = {$(numbers 6300 1)}, float[90,45] v = {$(numbers 4050 2)}> {
@@ -105,6 +105,26 @@ bytes (float[1,64,5,5] x) => (float[1,10] y) <
 }
 END
 
+# Matrices of 4 bits, 8 bits and halves, which kernels widen.
+cat > "$folder/narrow.onnxtxt" <<END
+<ir_version: 10, opset_import: ["" : 21, "com.microsoft" : 1]>
+narrow (float[1,64] x) => (float[5,20] y) <
+  uint8[70,2,16] c = {$(integers 2240 0 255)}, float[140] s = {$(numbers 140 1)}, int8[70,45] w = {$(integers 3150 -127 127)},
+  float hundredth = {0.01}, float[45,20] v = {$(numbers 900 2)}, int64[2] five = {5, 45}
+> {
+  a = com.microsoft.MatMulNBits <K = 64, N = 70, block_size = 32, bits = 4> (x, c, s)
+  b = Tanh (a)
+  d = DequantizeLinear (w, hundredth)
+  e = MatMul (b, d)
+  f = Tanh (e)
+  g = Expand (f, five)
+  h = Cast <to = 10> (g)
+  i = Cast <to = 10> (v)
+  j = MatMul (h, i)
+  y = Cast <to = 1> (j)
+}
+END
+
 # check MODEL TARGET: the program of the model's header gives what the tool gives here.
 check() {
   local model=$1 flags count
@@ -138,7 +158,7 @@ END
     awk '{ d = $1 - $2; if (d < 0) d = -d; a = $2 < 0 ? -$2 : $2; if (!(d <= 1e-4 * (1 + a))) { print NR, $0; bad = 1; exit } }
          END { exit bad }' || fail "$model differs for $2"
 }
-models=(product convolution recurrent bytes)
+models=(product convolution recurrent bytes narrow)
 
 if [ -n "$target" ]; then
   said=$($tool compile examples/digits/digits.onnx --target "$target" --shape batch=1 -o "$folder/digits.hpp" 2>&1) || {
@@ -162,7 +182,7 @@ if [ -n "$target" ]; then
 fi
 
 # The bytes of a header do not depend on what memory held before.
-for model in product convolution recurrent bytes; do
+for model in "${models[@]}"; do
   MALLOC_PERTURB_=1 $tool compile "$folder/$model.onnxtxt" -o "$folder/one.hpp" --namespace model &&
     MALLOC_PERTURB_=2 $tool compile "$folder/$model.onnxtxt" -o "$folder/two.hpp" --namespace model || fail "$model"
   cmp "$folder/one.hpp" "$folder/two.hpp" || fail "$model: memory that was not written is in the header"
@@ -173,15 +193,17 @@ said=$($tool --version) || fail "--version ends with $?"
 levels=$(sed -nE 's/^levels: (.*) \(.*$/\1/p' <<< "$said")
 build() { ${CXX:-g++} "$@"; }
 run() { "$@"; }
+constants() { sed -n '/^namespace constants {/,/^}  \/\/ namespace constants/p' "$1"; }
 family=$(uname -m)
 family=${family/_/-}
 if [[ $family == @(x86-64|aarch64) ]]; then
   for level in ${levels//,/}; do
-    for model in product bytes; do
+    for model in product bytes narrow; do
       $tool compile "$folder/$model.onnxtxt" --target "$family:$level" -o "$folder/target.hpp" || fail "$model for $family:$level"
       $tool compile "$folder/$model.onnxtxt" --level "$level" --namespace target -o "$folder/level.hpp" || fail "$model at $level"
-      cmp <(grep -oE '0x[0-9a-f]+' "$folder/target.hpp") <(grep -oE '0x[0-9a-f]+' "$folder/level.hpp") ||
+      cmp <(constants "$folder/target.hpp") <(constants "$folder/level.hpp") ||
         fail "$model for $family:$level has other constants than at the level"
+      [ "$(constants "$folder/target.hpp" | wc -c)" -gt 4096 ] || fail "$model for $family:$level has no constants"
     done
   done
   for model in "${models[@]}"; do check "$model" "$family:${levels##* }"; done

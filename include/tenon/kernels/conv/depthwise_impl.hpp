@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "tenon/base/parallel.hpp"
+#include "tenon/base/platform/compiler.hpp"
 #include "tenon/base/scratch.hpp"
 #include "tenon/kernels/conv/blocked.hpp"
 #include "tenon/kernels/conv/cell_tile.hpp"
@@ -96,27 +97,28 @@ inline constexpr auto depthwise_functions = []<int... I>(std::integer_sequence<i
   return std::array<DepthwiseFunction<T>, sizeof...(I)>{&compute_depthwise<T, Arch, K, S, joins, I + 1>...};
 }(std::make_integer_sequence<int, depthwise_cells<Arch>>{});
 
-/// The functions for windows at the image's border, and for windows with all columns inside.
+/// The functions for windows at the image's border, one by one, and for windows with all columns inside.
+/// Always inlined, so that compiled models contain only the functions of their kernels and strides.
 template <class T, class Arch>
 struct DepthwiseFunctions {
-  const DepthwiseFunction<T>*border, *inside;
+  DepthwiseFunction<T> border;
+  const DepthwiseFunction<T>* inside;
 
-  DepthwiseFunctions(const ConvGeometry& g, bool joins) {
+  TENON_ALWAYS_INLINE DepthwiseFunctions(const ConvGeometry& g, bool joins) {
     if (joins) choose<true>(g);
     else choose<false>(g);
   }
 
  private:
   template <bool joins>
-  void choose(const ConvGeometry& g) {
-    border = inside = depthwise_functions<T, Arch, 0, 0, joins>.data();
+  TENON_ALWAYS_INLINE void choose(const ConvGeometry& g) {
+    border = &compute_depthwise<T, Arch, 0, 0, joins, 1>;
     const int64_t kernel = g.dilations[1] == 1 ? g.kernel[1] : 0, stride = g.strides[1];
     if (kernel == 3 && stride == 1) inside = depthwise_functions<T, Arch, 3, 1, joins>.data();
-    if (kernel == 3 && stride == 2) inside = depthwise_functions<T, Arch, 3, 2, joins>.data();
-    if constexpr (!joins) {
-      if (kernel == 5 && stride == 1) inside = depthwise_functions<T, Arch, 5, 1, joins>.data();
-      if (kernel == 5 && stride == 2) inside = depthwise_functions<T, Arch, 5, 2, joins>.data();
-    }
+    else if (kernel == 3 && stride == 2) inside = depthwise_functions<T, Arch, 3, 2, joins>.data();
+    else if (!joins && kernel == 5 && stride == 1) inside = depthwise_functions<T, Arch, 5, 1, false>.data();
+    else if (!joins && kernel == 5 && stride == 2) inside = depthwise_functions<T, Arch, 5, 2, false>.data();
+    else inside = depthwise_functions<T, Arch, 0, 0, joins>.data();
   }
 };
 
@@ -133,6 +135,7 @@ void depthwise_conv_impl(const BlockedConvArgs<T>& a) {
                 taps = g.kernel[0] * g.kernel[1], width = narrow_group(g, L),
                 x_plane = a.x_plane > 0 ? a.x_plane : in_cells,
                 y_plane = a.y_plane > 0 ? a.y_plane : out_cells;
+  const DepthwiseFunctions<T, Arch> functions(g, width > 1);
   const int64_t blocks = up(g.out_channels, L);
   alignas(64) uint32_t lane[L / 2 * L];
   for (int64_t i = 0; i < width * L; ++i) lane[i] = static_cast<uint32_t>(i % L / width * width + i / L);
@@ -157,7 +160,6 @@ void depthwise_conv_impl(const BlockedConvArgs<T>& a) {
   const int64_t threads = threads_at_hand();
   const bool by_rows = threads > 1 && out_cells > g.out_channels;
   const int64_t bands = std::min(by_rows ? up(up(tasks, all), threads) * threads : up(tasks, all), g.out[0]);
-  const DepthwiseFunctions<T, Arch> functions(g, width > 1);
   parallel_for(all * bands, up(all * bands, tasks), [&](int64_t task, int64_t stop) {
     for (; task < stop; ++task) {
       const int64_t of_image = task % (blocks * bands);
@@ -206,7 +208,7 @@ void depthwise_conv_impl(const BlockedConvArgs<T>& a) {
         const auto compute_border = [&](int64_t col, int64_t end_col) {
           for (; col < end_col; ++col) {
             const TapRange across(g, 1, col);
-            compute(functions.border[0], col, across.begin, across.end);
+            compute(functions.border, col, across.begin, across.end);
           }
         };
         compute_border(0, left);
