@@ -107,9 +107,8 @@ std::string assemble(std::span<const HeaderText> files, std::span<const ModelPar
   const bool halves =
       has("split_product") && (types.contains(DType::float16) || types.contains(DType::bfloat16));
   // No layout depends on these instructions here, but time does.
-  const bool digits = has("multiply_digits") && std::ranges::any_of(types, [](DType t) {
-                        return is_integer(t) && bits_of(t) <= 4;
-                      });
+  const bool digits = has("multiply_digits") &&
+                      std::ranges::any_of(types, [](DType t) { return is_integer(t) && bits_of(t) <= 4; });
   const bool vnni = some_have_more && (bytes || digits) &&
                     simd::dispatch([]<class Arch>(Arch) { return simd::has_dot_bytes<Arch>(); }),
              amx = (bytes || halves) &&
