@@ -5,8 +5,15 @@
 
 namespace tenon::TENON_ABI {
 
+class CapturingBody;
 class Program;
 struct GraphNode;
+
+/// A graph attribute whose nodes replace the node that has it.
+struct ReplacingBody {
+  const CapturingBody* body = nullptr;
+  std::string_view attribute{};
+};
 
 /// A rewrite of a program that keeps its results and saves work. A pass sees the program after constant
 /// folding. The bodies of If, Loop and Scan are programs of their own, and are rewritten before the enclosing
@@ -17,6 +24,9 @@ struct Pass {
   /// Whether the pass needs to see a node although its operands are constants. Such nodes and their readers
   /// are computed after the pass. Null: none.
   bool (*keeps)(const Program& program, const GraphNode& node) = nullptr;
+  /// The body whose results are the node's in every run, if it takes no inputs. Its nodes replace the node
+  /// when the program is made, before bodies are compiled, so that all passes see them. Null: none.
+  ReplacingBody (*replacing)(const Program& program, const GraphNode& node) = nullptr;
 };
 
 /// A pass's report on one node: the rewrite, or the reason for leaving the node alone.

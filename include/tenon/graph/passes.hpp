@@ -18,6 +18,7 @@
 #include "tenon/graph/passes/pack_quantized.hpp"
 #include "tenon/graph/passes/pack_recurrent.hpp"
 #include "tenon/graph/passes/prepare_models.hpp"
+#include "tenon/graph/passes/take_branches.hpp"
 #include "tenon/graph/passes/widen_convolutions.hpp"
 
 namespace tenon::TENON_ABI {
@@ -25,23 +26,12 @@ namespace tenon::TENON_ABI {
 /// For SessionOptions::passes. A Session of a graph built in code applies only the passes that it is given,
 /// so programs that use none need not compile them.
 [[nodiscard]] inline std::vector<Pass> standard_passes() {
-  return {passes::drop_casts,
-          passes::fuse_qdq,
-          passes::pack_narrow,
-          passes::fuse_gelu,
-          passes::fuse_layer_normalization,
-          passes::fuse_attention,
-          passes::widen_convolutions,
-          passes::fuse_convolution,
-          passes::allow_winograd,
-          passes::block_channels,
-          passes::chain_convolutions,
-          passes::pack_convolution,
-          passes::pack_matmul,
-          passes::channels_last,
-          passes::pack_quantized,
-          passes::pack_recurrent,
-          passes::prepare_models,
+  return {passes::take_branches,    passes::drop_casts,         passes::fuse_qdq,
+          passes::pack_narrow,      passes::fuse_gelu,          passes::fuse_layer_normalization,
+          passes::fuse_attention,   passes::widen_convolutions, passes::fuse_convolution,
+          passes::allow_winograd,   passes::block_channels,     passes::chain_convolutions,
+          passes::pack_convolution, passes::pack_matmul,        passes::channels_last,
+          passes::pack_quantized,   passes::pack_recurrent,     passes::prepare_models,
           passes::fuse_elementwise};
 }
 

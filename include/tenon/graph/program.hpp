@@ -151,19 +151,30 @@ class Program {
     for (ValueId v : n.captures) f(v);
   }
 
+  /// A graph whose nodes the program takes over.
+  struct Origin {
+    const Graph& graph;
+    std::vector<ValueId> here;  ///< the program's values for the graph's
+  };
+
   // --- from the graph ---
 
   void add_values(const Graph& graph, std::span<const ValueId> replaced, const ProgramScope* scope);
   static op::Info shape_of(op::Info i);
   std::vector<bool> find_needed(const Graph& graph);
-  /// Adds a graph's node. `n` is the same node over the program's values.
-  void add_from(const Graph& graph, const Node& from, Node n, const ProgramOptions& options);
+  /// Adds a node of the graph.
+  void add_from(Origin& from, const Node& of_graph, const ProgramOptions& options);
+  /// Gives each of the graph's values without one a value of the program.
+  void add_values_of(Origin& from);
   /// Replaces a node with the nodes of its operator's function. False if these are unknown before the run, or
-  /// a result is not made by a node of its own.
-  bool expand(const Graph& graph, const Node& from, const Node& n, const ProgramOptions& options);
+  /// a result is not made by a node of its own. `n` is the same node over the program's values.
+  bool expand(const Graph& graph, const Node& of_graph, const Node& n, const ProgramOptions& options);
+  /// Replaces a node with the nodes of the body that a pass requests. False if there is none. A result that
+  /// no node of the body makes for itself becomes another name of the value that it equals.
+  bool expand_body(Origin& from, const Node& of_graph, const Node& n, const ProgramOptions& options);
   void check_time(const Node& n) const;
   /// Compiles a node's graph attributes to programs of their own, with this program's constants and options.
-  void compile_bodies(Node& n, const ProgramOptions& options);
+  void compile_bodies(Node& n, std::span<const ValueId> here, const ProgramOptions& options);
   /// Marks used values. Frees constants that only folded nodes read.
   void finish();
 

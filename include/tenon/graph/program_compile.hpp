@@ -1,6 +1,8 @@
 // Function bodies of program.hpp: the nodes that outputs need, from a graph.
 #pragma once
 
+#include <numeric>
+
 #include "tenon/base/platform/exceptions.hpp"
 #include "tenon/graph/program.hpp"
 
@@ -44,8 +46,11 @@ inline Program::Program(const Graph& graph, std::vector<ValueId> outputs, std::s
   add_values(graph, replaced, scope);
   if (drained != nullptr) drained->drop_contents();
   const std::vector<bool> needed = find_needed(graph);
+  Origin all{graph, std::vector<ValueId>(values_.size())};
+  std::iota(all.here.begin(), all.here.end(), 0);
   for (std::size_t n = 0; n < needed.size(); ++n)
-    if (needed[n]) add_from(graph, graph.nodes()[n], graph.nodes()[n], options);
+    if (needed[n]) add_from(all, graph.nodes()[n], options);
+  for (ValueId& v : outputs_) v = all.here[static_cast<std::size_t>(v)];
   if (edit_) rewrite(options);
   finish();
 }
@@ -61,7 +66,8 @@ inline void Program::add_values(const Graph& graph, std::span<const ValueId> rep
     if (k < scope->inputs.size() && (!i.type || i.type.kind == Kind::unknown)) i.type = scope->inputs[k].type;
   }
   for (ValueId v : graph.captures()) {
-    const ValueId outer = graph.entry(v).outer;
+    ValueId outer = graph.entry(v).outer;
+    if (scope) outer = scope->here[static_cast<std::size_t>(outer)];
     if (scope && scope->around.constant(outer)) value(v).constant = scope->around.constant(outer);
     else
       given_.push_back(
@@ -93,42 +99,72 @@ inline std::vector<bool> Program::find_needed(const Graph& graph) {
   return needed;
 }
 
-inline void Program::add_from(const Graph& graph, const Node& from, Node n, const ProgramOptions& options) {
+inline void Program::add_from(Origin& from, const Node& of_graph, const ProgramOptions& options) {
+  Node n = of_graph;
+  for (auto* list : {&n.inputs, &n.outputs})
+    for (ValueId& v : *list)
+      if (v >= 0) v = from.here[static_cast<std::size_t>(v)];
   check_time(n);
-  compile_bodies(n, options);
+  if (expand_body(from, of_graph, n, options)) return;
+  compile_bodies(n, from.here, options);
   if (fold_ && fold(n, options.passes)) return;
-  if (n.op.is_function() && expand(graph, from, n, options)) return;
+  if (n.op.is_function() && expand(from.graph, of_graph, n, options)) return;
   nodes_.push_back(std::move(n));
   if (edit_) infer(static_cast<int>(nodes_.size()) - 1);
 }
 
-inline bool Program::expand(const Graph& graph, const Node& from, const Node& n,
+inline void Program::add_values_of(Origin& from) {
+  for (std::size_t v = 0; v < from.here.size(); ++v) {
+    if (from.here[v] >= 0) continue;
+    const Graph::ValueEntry& e = from.graph.values()[v];
+    from.here[v] = add_value(e.name);
+    if (e.content) set_constant(from.here[v], e.content);
+  }
+}
+
+inline bool Program::expand(const Graph& graph, const Node& of_graph, const Node& n,
                             const ProgramOptions& options) {
   const auto content = [&](std::size_t k) { return stored(n.inputs[k]); };
-  const std::optional<Graph> body = graph.function_of(from, content);
-  if (!body) return false;
-  std::vector<ValueId> here(body->values().size(), -1);
-  auto input = body->inputs().begin();
+  const std::optional<Graph> function = graph.function_of(of_graph, content);
+  if (!function) return false;
+  Origin from{*function, std::vector<ValueId>(function->values().size(), -1)};
+  auto input = function->inputs().begin();
   for (std::size_t k = 0; k < n.inputs.size(); ++k)
-    if (n.inputs[k] >= 0 && !content(k)) here[static_cast<std::size_t>(*input++)] = n.inputs[k];
+    if (n.inputs[k] >= 0 && !content(k)) from.here[static_cast<std::size_t>(*input++)] = n.inputs[k];
   for (std::size_t k = 0; k < n.outputs.size(); ++k) {
-    const ValueId v = body->outputs()[k].second;
-    ValueId& result = here[static_cast<std::size_t>(v)];
-    if (body->entry(v).source != Graph::Source::node || result >= 0) return false;
+    const ValueId v = function->outputs()[k].second;
+    ValueId& result = from.here[static_cast<std::size_t>(v)];
+    if (function->entry(v).source != Graph::Source::node || result >= 0) return false;
     result = n.outputs[k];
   }
-  for (std::size_t v = 0; v < here.size(); ++v) {
-    if (here[v] >= 0) continue;
-    here[v] = add_value({});
-    if (body->values()[v].content) set_constant(here[v], body->values()[v].content);
+  add_values_of(from);
+  for (const Node& of_function : function->nodes()) add_from(from, of_function, options);
+  return true;
+}
+
+inline bool Program::expand_body(Origin& from, const Node& of_graph, const Node& n,
+                                 const ProgramOptions& options) {
+  ReplacingBody by;
+  for (const Pass& pass : options.passes) {
+    if (pass.replacing == nullptr || by.body != nullptr) continue;
+    by = pass.replacing(*this, n);
+    if (by.body != nullptr && options.reports != nullptr)
+      options.reports->push_back({options.where + detail::describe(n), pass.name, true,
+                                  str_cat("replaced by the nodes of ", by.attribute)});
   }
-  for (const Node& of_body : body->nodes()) {
-    Node m = of_body;
-    for (auto* list : {&m.inputs, &m.outputs})
-      for (ValueId& v : *list)
-        if (v >= 0) v = here[static_cast<std::size_t>(v)];
-    add_from(*body, of_body, std::move(m), options);
+  if (by.body == nullptr) return false;
+  const Graph& graph = by.body->graph();
+  Origin body{graph, std::vector<ValueId>(graph.values().size(), -1)};
+  const auto at = [](Origin& o, ValueId v) -> ValueId& { return o.here[static_cast<std::size_t>(v)]; };
+  for (ValueId v : graph.captures()) at(body, v) = at(from, graph.entry(v).outer);
+  for (std::size_t k = 0; k < n.outputs.size(); ++k) {
+    const ValueId v = graph.outputs()[k].second;
+    if (graph.entry(v).source == Graph::Source::node && at(body, v) < 0) at(body, v) = n.outputs[k];
   }
+  add_values_of(body);
+  for (const Node& of_body : graph.nodes()) add_from(body, of_body, options);
+  for (std::size_t k = 0; k < n.outputs.size(); ++k)
+    at(from, of_graph.outputs[k]) = at(body, graph.outputs()[k].second);
   return true;
 }
 
@@ -137,7 +173,7 @@ inline void Program::check_time(const Node& n) const {
   detail::attempt<Error>([&] { budget_->check(); }, [&](const Error& e) { detail::rethrow_at(n, e); });
 }
 
-inline void Program::compile_bodies(Node& n, const ProgramOptions& options) {
+inline void Program::compile_bodies(Node& n, std::span<const ValueId> here, const ProgramOptions& options) {
   std::map<std::string_view, std::vector<op::Info>> asked;
   const AnyOperator probing = detail::with_bodies(
       n.op, [&](std::string_view name, const std::shared_ptr<const op::Body>& body, const CapturingBody&) {
@@ -149,7 +185,7 @@ inline void Program::compile_bodies(Node& n, const ProgramOptions& options) {
     ProgramOptions inner = options;
     inner.folded = folded_;
     inner.where = str_cat(options.where, detail::describe(n), ", ", name, ": ");
-    return body.compiled({*this, asked[name]}, inner);
+    return body.compiled({*this, asked[name], here}, inner);
   });
   n.captures = detail::outer_values(n.op);
 }

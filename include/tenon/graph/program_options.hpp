@@ -2,6 +2,7 @@
 #pragma once
 
 #include "tenon/graph/limits.hpp"
+#include "tenon/graph/node.hpp"
 #include "tenon/graph/pass.hpp"
 #include "tenon/op/framework/infer.hpp"
 
@@ -25,6 +26,7 @@ struct ProgramOptions {
 struct ProgramScope {
   const Program& around;
   std::span<const op::Info> inputs;
+  std::span<const ValueId> here;  ///< the enclosing program's values, by those of the body's enclosing graph
 };
 
 }  // namespace tenon::TENON_ABI
