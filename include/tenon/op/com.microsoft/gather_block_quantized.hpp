@@ -3,6 +3,7 @@
 #pragma once
 
 #include "tenon/base/parallel.hpp"
+#include "tenon/op/families/packed_codes.hpp"
 #include "tenon/op/framework/call.hpp"
 
 namespace tenon::TENON_ABI::op::com_microsoft {
@@ -40,8 +41,7 @@ struct GatherBlockQuantized {
   constexpr void infer(Infer& i) const {
     const bool bytes = i.dtype(0) == DType::uint8;
     if (bytes ? !i.expect_choice("bits", bits, {2, 4, 8}) : !i.expect_choice("bits", bits, {4})) return;
-    if (block_size < 16 || (block_size & (block_size - 1)) != 0)
-      return i.fail("block_size: ", block_size, ", expected a power of two from 16 on");
+    if (!expect_block_size(i, block_size)) return;
     if (!i.expect_rank_at_least(0, bytes ? 2 : 1) || !i.ranked(0)) return;
     Dims data = i.dims(0);
     const int rank = data.rank(), gathered = i.axis(gather_axis, rank), blocked = i.axis(quantize_axis, rank);

@@ -4,6 +4,7 @@
 
 #include "tenon/base/parallel.hpp"
 #include "tenon/kernels/gemm/gemm.hpp"
+#include "tenon/op/families/packed_codes.hpp"
 #include "tenon/op/families/wide.hpp"
 #include "tenon/op/framework/call.hpp"
 
@@ -39,10 +40,9 @@ struct MatMulBnb4 {
   constexpr void infer(Infer& i) const {
     const int64_t size = block_size ? *block_size : 0;
     if (!i.expect_choice("quant_type", quant_type ? *quant_type : -1, {0, 1}) ||
-        !i.expect_at_least("K", K ? *K : 0, 1) || !i.expect_at_least("N", N ? *N : 0, 1))
+        !i.expect_at_least("K", K ? *K : 0, 1) || !i.expect_at_least("N", N ? *N : 0, 1) ||
+        !expect_block_size(i, size))
       return;
-    if (size < 16 || (size & (size - 1)) != 0)
-      return i.fail("block_size: ", size, ", expected a power of two from 16 on");
     const Dim n = *N, count = n * *K;
     if (!i.expect_extents(1, {(count - 1) / 2 + 1}) || !i.expect_extents(2, {(count - 1) / size + 1}) ||
         !i.expect_rank_at_least(0, 1) || !i.ranked(0))

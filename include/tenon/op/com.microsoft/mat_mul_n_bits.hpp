@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "tenon/op/families/packed_codes.hpp"
 #include "tenon/op/framework/registry.hpp"
 #include "tenon/op/math/add.hpp"
 #include "tenon/op/math/mat_mul.hpp"
@@ -58,13 +59,6 @@ inline AnyTensor middles(int64_t rows, int64_t columns, int64_t bits) {
 
 inline AnyTensor list(std::vector<int64_t> numbers) {
   return input_from_attribute(std::move(numbers), DType::int64);
-}
-
-/// Attribute block_size is a power of two from 16 on.
-constexpr bool expect_block_size(Infer& i, int64_t size) {
-  if (size < 16 || (size & (size - 1)) != 0)
-    i.fail("block_size: ", size, ", expected a power of two from 16 on");
-  return !i.failed();
 }
 
 /// Input `input` has one of these extents, as far as they are known.

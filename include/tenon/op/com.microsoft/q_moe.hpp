@@ -1,0 +1,208 @@
+// QMoE: MoE whose weights are integers of few bits.
+// github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md#com.microsoft.QMoE
+#pragma once
+
+#include "tenon/op/families/experts.hpp"
+#include "tenon/op/families/packed_codes.hpp"
+#include "tenon/op/framework/call.hpp"
+
+namespace tenon::TENON_ABI::op::com_microsoft {
+
+/// MoE with weights (code - zero point) * scale of expert_weight_bits bits each, the first code of a byte in
+/// its lowest bits: W1 is (experts, inter, hidden * bits / 8) bytes, W2 (experts, hidden, inter * bits / 8).
+/// A row has one scale, or with block_size each block of a row has one: scales (experts, rows, blocks). Zero
+/// points are packed likewise, (experts, rows, blocks * bits / 8), or (experts, rows * bits / 8) where each
+/// row has one block; left out, they are 2^(bits - 1). A token's k experts have its greatest router_probs.
+/// Their weights are the softmax of these alone, or the experts' router_weights, divided by their sum with
+/// normalize_routing_weights; experts of weights up to 1e-8 are left out. swiglu takes neighbours
+/// (swiglu_fusion 1). accuracy_level permits less accurate products, which are not used; fc3 and floats of
+/// eight or four bits, whose scales would be further operands, are refused. As in ONNX Runtime on the CPU,
+/// use_sparse_mixer has no effect. op::com_microsoft::QMoE{.expert_weight_bits = 8}(x, router, w1, scales1,
+/// none, w2, scales2) of (5,8), (5,4), (4,16,8), (4,16), (4,8,16) and (4,8) gives (5,8).
+struct QMoE {
+  int64_t accuracy_level = 0;
+  float activation_alpha = 1;
+  float activation_beta = 0;
+  Str activation_type = "relu";
+  int64_t block_size = 0;  ///< 0: one block is a row
+  int64_t expert_weight_bits = 4;
+  int64_t k = 1;
+  int64_t normalize_routing_weights = 0;
+  Str quant_type = "int";  ///< only int
+  int64_t swiglu_fusion = 0;
+  Opt<float> swiglu_limit{};
+  int64_t use_sparse_mixer = 0;
+  int64_t weights_prepacked = -1;  ///< -1 and 0: not; 1 is a layout of one graphics processor
+
+  static constexpr TypeSet floats = types::float32 | types::float16 | types::bfloat16;
+  static constexpr Spec spec{.name = "QMoE",
+                             .domain = "com.microsoft",
+                             .since = {1},
+                             .inputs = {{"input", "T"},
+                                        {"router_probs", "T"},
+                                        {"fc1_experts_weights", "T1"},
+                                        {"fc1_scales", "T2", optional},
+                                        {"fc1_experts_bias", "T", optional},
+                                        {"fc2_experts_weights", "T1"},
+                                        {"fc2_scales", "T2", optional},
+                                        {"fc2_experts_bias", "T", optional},
+                                        {"fc3_experts_weights", "T1", optional},
+                                        {"fc3_scales", "T2", optional},
+                                        {"fc3_experts_bias", "T", optional},
+                                        {"fc1_zero_points", "T1", optional},
+                                        {"fc2_zero_points", "T1", optional},
+                                        {"fc3_zero_points", "T1", optional},
+                                        {"router_weights", "T", optional}},
+                             .outputs = {{"output", "T"}},
+                             .types = {{"T", floats}, {"T2", floats}, {"T1", types::uint8}},
+                             .workspace = Workspace::unplanned};
+  static constexpr Attributes attributes{
+      attr("accuracy_level", &QMoE::accuracy_level),
+      attr("activation_alpha", &QMoE::activation_alpha),
+      attr("activation_beta", &QMoE::activation_beta),
+      attr("activation_type", &QMoE::activation_type),
+      attr("block_size", &QMoE::block_size),
+      attr("expert_weight_bits", &QMoE::expert_weight_bits),
+      attr("k", &QMoE::k),
+      attr("normalize_routing_weights", &QMoE::normalize_routing_weights).flag(),
+      attr("quant_type", &QMoE::quant_type),
+      attr("swiglu_fusion", &QMoE::swiglu_fusion),
+      attr("swiglu_limit", &QMoE::swiglu_limit),
+      attr("use_sparse_mixer", &QMoE::use_sparse_mixer).flag(),
+      attr("weights_prepacked", &QMoE::weights_prepacked)};
+
+  constexpr void infer(Infer& i) const {
+    if (!activation().check(i, {1}) ||
+        !i.expect_choice("expert_weight_bits", expert_weight_bits, {2, 4, 8}) ||
+        !i.expect_choice("quant_type", quant_type, {"int"}) ||
+        !i.expect_choice("weights_prepacked", weights_prepacked, {-1, 0}) ||
+        (block_size != 0 && !expect_block_size(i, block_size)))
+      return;
+    for (const int input : {8, 9, 10, 13})
+      if (i.has(input))
+        return i.fail(i.name(input), " is not supported: the CPU has no gate in a third layer");
+    for (const int input : {3, 6})
+      if (!i.has(input)) return i.fail(i.name(input), " is missing, which quant_type int needs");
+    const int64_t each = 8 / expert_weight_bits;
+    const ExpertExtents e =
+        infer_experts(i, {.w1 = 2, .b1 = 4, .w2 = 5, .b2 = 7, .each = each}, activation().gated(), k);
+    if (i.failed() || (i.ranked(1) && !i.expect_extents(14, {i.dims(1)[0], e.experts}))) return;
+    check_scales(i, 3, 11, {e.experts, e.rows, e.hidden}, each);
+    check_scales(i, 6, 12, {e.experts, e.hidden, e.inter}, each);
+  }
+  template <class T>
+  void compute(TensorView<const T> x, TensorView<const T> router, TensorView<const uint8_t> w1,
+               AnyView scales1, TensorView<const T> b1, TensorView<const uint8_t> w2, AnyView scales2,
+               TensorView<const T> b2, TensorView<const uint8_t>, AnyView, TensorView<const T>,
+               TensorView<const uint8_t> zeros1, TensorView<const uint8_t> zeros2, TensorView<const uint8_t>,
+               TensorView<const T> router_weights, TensorView<T> y) const {
+    if (y.empty()) return;
+    Scratch scratch;
+    const int64_t experts = router.extent(1), tokens = router.extent(0), hidden = x.extent(x.rank() - 1),
+                  rows = w1.extent(1), inter = w2.extent(2) * (8 / expert_weight_bits);
+    auto* weights = scratch.take<float>(tokens * experts);
+    auto* chosen = scratch.take<bool>(tokens * experts);
+    const float* scores = widen(scratch, router.data(), router.size());
+    const float* given = widen(scratch, router_weights.data(), router_weights.size());
+    for (int64_t at = 0; at < tokens * experts; at += experts)
+      route(scores + at, given == nullptr ? nullptr : given + at, experts, chosen + at, weights + at);
+    float* sums = wide_result(scratch, y.data(), y.size());
+    const PackedExperts first = matrices(scratch, w1, scales1, zeros1, hidden),
+                        second = matrices(scratch, w2, scales2, zeros2, inter);
+    mix_experts({tokens, experts, hidden, rows, inter, chosen, weights}, activation(),
+                widen(scratch, x.data(), x.size()), sums, layer(first, b1), layer(second, b2));
+    narrow(sums, y.data(), y.size());
+  }
+  auto operator()(const auto&... in) const { return call(*this, in...); }
+
+ private:
+  static constexpr float least_weight = 1e-8f;  // of an expert that takes part
+
+  /// The weights of a layer as they are stored.
+  struct PackedExperts {
+    PackedCodes codes, zeros;  // codes of (experts, rows, columns); zeros.bytes is nullptr: the middle
+    const float* scales;
+    int64_t rows, columns, block;
+
+    /// Row r of an expert as numbers.
+    void row(int64_t expert, int64_t r, float* to) const {
+      const int64_t blocks = (columns + block - 1) / block, at = expert * rows + r;
+      for (int64_t b = 0; b < blocks; ++b) {
+        const float scale = scales[at * blocks + b];
+        const int zero = zeros.bytes == nullptr ? 1 << (codes.bits - 1)
+                         : blocks == 1          ? zeros.of(expert, rows, r)
+                                                : zeros.of(at, blocks, b);
+        const int64_t end = std::min(columns, (b + 1) * block);
+        for (int64_t c = b * block; c < end; ++c)
+          to[c] = static_cast<float>(codes.of(at, columns, c) - zero) * scale;
+      }
+    }
+  };
+
+  constexpr ExpertActivation activation() const {
+    return {activation_type, activation_alpha, activation_beta, swiglu_fusion, swiglu_limit};
+  }
+
+  /// Refuses scales and zero points that do not fit weights of these (experts, rows, columns).
+  constexpr void check_scales(Infer& i, int scales, int zeros, const Dims& w, int64_t each) const {
+    if (i.failed()) return;
+    const auto ceil = [](Dim a, int64_t b) { return (a + (b - 1)) / b; };
+    const Dim blocks = block_size == 0 ? Dim(1) : ceil(w[2], block_size);
+    if (!i.expect_extents(scales, block_size == 0 ? Dims{w[0], w[1]} : Dims{w[0], w[1], blocks})) return;
+    if (!i.has(zeros) || !blocks.known()) return;
+    i.expect_extents(zeros,
+                     blocks.is(1) ? Dims{w[0], ceil(w[1], each)} : Dims{w[0], w[1], ceil(blocks, each)});
+  }
+
+  void route(const float* scores, const float* given, int64_t experts, bool* chosen, float* weights) const {
+    choose_experts(scores, experts, k, chosen);
+    if (given == nullptr) {
+      expert_weights(scores, chosen, experts, true, weights);
+    } else {
+      float sum = 0;
+      for (int64_t e = 0; e < experts; ++e)
+        if (chosen[e]) sum += given[e];
+      const float factor = normalize_routing_weights == 0 ? 1 : sum == 0 ? 0 : 1 / sum;
+      for (int64_t e = 0; e < experts; ++e) weights[e] = given[e] * factor;
+    }
+    for (int64_t e = 0; e < experts; ++e) chosen[e] = chosen[e] && weights[e] > least_weight;
+  }
+
+  PackedExperts matrices(Scratch& scratch, TensorView<const uint8_t> w, AnyView scales,
+                         TensorView<const uint8_t> zeros, int64_t columns) const {
+    return {{w.data(), expert_weight_bits},
+            {zeros.data(), expert_weight_bits},
+            numbers<float>(scratch, scales),
+            w.extent(1),
+            columns,
+            block_size == 0 ? std::max<int64_t>(columns, 1) : block_size};
+  }
+
+  /// y (m, rows) = x (m, columns) w^T + bias of an expert.
+  template <class T>
+  static auto layer(const PackedExperts& w, TensorView<const T> bias) {
+    return [&w, bias](Scratch& scratch, int64_t expert, const float* x, int64_t m, float* y) {
+      const float* addends = bias ? widen(scratch, bias.data() + expert * w.rows, w.rows) : nullptr;
+      // Rows of W stay in a cache between being written and read.
+      constexpr int64_t part = 16;
+      parallel_for((w.rows - 1) / part + 1, 1, [&](int64_t begin, int64_t end) {
+        Scratch inner;
+        float* numbers = inner.take<float>(part * w.columns);
+        for (int64_t at = begin * part; at < std::min(end * part, w.rows); at += part) {
+          kernels::GemmArgs<float> g;
+          g.m = m, g.n = std::min(part, w.rows - at), g.k = w.columns;
+          for (int64_t r = 0; r < g.n; ++r) w.row(expert, at + r, numbers + r * w.columns);
+          g.a = x, g.a_row = g.k;
+          g.b = numbers, g.b_row = 1, g.b_col = g.k;
+          g.c = y + at, g.c_row = w.rows;
+          if (addends != nullptr) g.col_bias = addends + at;
+          kernels::gemm(g);
+        }
+      });
+    };
+  }
+};
+
+}  // namespace tenon::TENON_ABI::op::com_microsoft
+
+TENON_OPERATORS(tenon::op::com_microsoft::QMoE)
