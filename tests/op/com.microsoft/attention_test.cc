@@ -22,12 +22,17 @@ TEST_CASE("com.microsoft.Attention: errors, and without a bias") {
   check_fails(Attention{}, {x, w}, "num_heads: 0, expected at least 1");
   check_fails(Attention{.num_heads = 3}, {x, w}, "2 numbers do not make 3 heads");
   check_fails(Attention{.do_rotary = 1, .num_heads = 1}, {x, w}, "do_rotary is not supported");
+  check_fails(Attention{.num_heads = 1, .past_present_share_buffer = 1},
+              {x, w, none_, none_, t<float>({2, 1, 1, 1, 2}, {1, 2, 3, 4})},
+              "a past that shares present's memory is not supported: use MultiHeadAttention", 2);
+  check_fails(Attention{.num_heads = 1}, {x, w, none_, t<int32_t>({2, 1}, {1, 1})},
+              "mask_index: (2,1), expected (1,1)");
   check_fails(Attention{.num_heads = 1, .qkv_hidden_sizes = {1, 2, 3}}, {x, w},
               "sizes of Q and K differ: 1 and 2");
   check_fails(Attention{.num_heads = 1, .qkv_hidden_sizes = {1, 1, 1}}, {x, w},
               "weights (1,6) are not of the sizes of Q, K and V");
   check_fails(Attention{.num_heads = 1}, {x, w, none_, t<int32_t>({1, 1, 1, 1}, {1})},
-              "mask_index: rank 4, expected 1, 2 or 3");
+              "mask_index: masks of rank 4 are not supported: pass attention_bias");
   check_fails(Attention{.num_heads = 1},
               {x, w, none_, none_, t<float>({2, 1, 1, 1, 2}, {1, 2, 3, 4}), t<float>({1, 1, 1, 2}, {0, 0})},
               "past together with attention_bias is not supported", 2);

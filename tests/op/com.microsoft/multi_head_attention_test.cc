@@ -10,6 +10,44 @@ TEST_CASE("com.microsoft.MultiHeadAttention: results of ONNX Runtime") {
                  {&operator_class<op::com_microsoft::MultiHeadAttention>});
 }
 
+TEST_CASE("com.microsoft.MultiHeadAttention: operands that hold several") {
+  using op::com_microsoft::MultiHeadAttention;
+  const MultiHeadAttention two{.num_heads = 2};
+  // Two steps of two heads of one number each.
+  const Value q = t<float>({1, 2, 2}, {1, 2, 3, 4}), k = t<float>({1, 2, 2}, {5, 6, 7, 8}),
+              v = t<float>({1, 2, 2}, {9, 10, 11, 12}),
+              qkv = t<float>({1, 2, 2, 3, 1}, {1, 5, 9, 2, 6, 10, 3, 7, 11, 4, 8, 12}),
+              kv = t<float>({1, 2, 2, 2, 1}, {5, 9, 6, 10, 7, 11, 8, 12}), none,
+              bias = t<float>({6}, {1, -1, 2, -2, 3, -3});
+  check(two, {qkv}, run(two, {q, k, v}, 4));
+  check(two, {qkv, none, none, bias}, run(two, {q, k, v, bias}, 4));
+  check(two, {q, kv}, run(two, {q, k, v}, 4));
+  check_fails(two, {qkv, k}, "key: query of rank 5 holds it");
+  check_fails(two, {q, kv, v}, "value: key of rank 5 holds it");
+  check_fails(two, {q, kv, none, bias}, "bias needs a key that holds no value");
+  check_fails(two, {t<float>({1, 2, 1, 3, 1}, {1, 2, 3, 4, 5, 6})},
+              "query: (1,2,1,3,1), expected (?,?,2,3,?)");
+}
+
+TEST_CASE("com.microsoft.MultiHeadAttention: a past of which the first steps count") {
+  using op::com_microsoft::MultiHeadAttention;
+  const MultiHeadAttention one{.num_heads = 1, .unidirectional = 1};
+  const Value q = t<float>({1, 2, 1}, {1, -1}), k = t<float>({1, 2, 1}, {0.5f, 2}),
+              v = t<float>({1, 2, 1}, {3, 4}), past_k = t<float>({1, 1, 2, 1}, {-1, 1}),
+              past_v = t<float>({1, 1, 2, 1}, {5, 6}), cache_k = t<float>({1, 1, 5, 1}, {-1, 1, 7, 8, 9}),
+              cache_v = t<float>({1, 1, 5, 1}, {5, 6, 17, 18, 19}), none,
+              mask = t<int32_t>({1, 4}, {1, 0, 1, 1});
+  for (const Value& m : {none, mask}) {
+    std::vector<Value> expected = run(one, {q, k, v, none, m, none, past_k, past_v}, 4);
+    expected[1] = t<float>({1, 1, 5, 1}, {-1, 1, 0.5f, 2, 9});
+    expected[2] = t<float>({1, 1, 5, 1}, {5, 6, 3, 4, 19});
+    check(one, {q, k, v, none, m, none, cache_k, cache_v, t<int32_t>({1}, {2})}, expected);
+  }
+  check_fails(one, {q, k, v, none, none, none, cache_k, cache_v, t<int32_t>({1}, {4})},
+              "2 entries from 4 on leave a cache of 5", 4);
+  check_fails(one, {q, k, v, none, none, none, cache_k, cache_v, t<int32_t>({1}, {-1})}, "-1", 4);
+}
+
 TEST_CASE("com.microsoft.MultiHeadAttention: errors") {
   using op::com_microsoft::MultiHeadAttention;
   const MultiHeadAttention two{.num_heads = 2};
@@ -17,7 +55,8 @@ TEST_CASE("com.microsoft.MultiHeadAttention: errors") {
               past = t<float>({1, 2, 1, 2}, {1, 2, 3, 4});
   check_fails(MultiHeadAttention{}, {q, k, k}, "num_heads: 0, expected at least 1");
   check_fails(MultiHeadAttention{.num_heads = 3}, {q, k, k}, "4 numbers do not make 3 heads");
-  check_fails(two, {q}, "packed query, key and value are not supported");
+  check_fails(two, {q}, "key is missing, unless query is (batch, steps, heads, 3, size)");
+  check_fails(two, {q, k}, "value is missing, unless key is (batch, steps, heads, 2, size)");
   check_fails(two, {q, k, k, t<float>({3}, {1, 2, 3})}, "bias: (3), expected (12)");
   check_fails(two, {q, k, k, none_, t<int32_t>({1, 3}, {1, 1, 1})},
               "key_padding_mask: (1,3), expected (1,2)");
@@ -25,9 +64,9 @@ TEST_CASE("com.microsoft.MultiHeadAttention: errors") {
   check_fails(two, {q, k, k, none_, none_, none_, past, past},
               "past_key and past_value need present_key and present_value");
   check_fails(MultiHeadAttention{.num_heads = 2, .unidirectional = 1}, {q, k, k},
-              "unidirectional needs as many keys as queries: 2 and 1");
-  check_fails(two, {q, k, k, none_, none_, none_, none_, none_, t<int32_t>({1}, {1})},
-              "past_sequence_length and cache_indirection");
+              "unidirectional needs no more keys than queries: 2 and 1");
+  check_fails(two, {q, k, k, none_, none_, none_, none_, none_, none_, t<int32_t>({1}, {1})},
+              "cache_indirection, for beams that share a cache, is not supported");
   const Dims open{Dim::symbol(1), Dim::symbol(2), 8};
   const auto y =
       infer(two, {info(DType::float32, open), info(DType::float32, open), info(DType::float32, open)}, 3);

@@ -11,9 +11,10 @@ namespace tenon::TENON_ABI::op::com_microsoft {
 /// bias along the last axis, equal ones or of the sizes that qkv_hidden_sizes states. Input is (batch, steps,
 /// size). mask_index is (batch, keys) or (batch, steps, keys) of 0 and 1, or the number of keys of each entry
 /// of the batch, then, if there are twice as many numbers, the first key of each; mask_filter_value is added
-/// for a key that it excludes. attention_bias (batch or 1, heads or 1, steps, keys) is added to the scores as
-/// well. past (2, batch, heads, steps, size) precedes K and V; `present` has the concatenations. Masks of
-/// rank 4, past with attention_bias, do_rotary and a shared buffer are refused, as by ONNX Runtime's CPU.
+/// for a key that it excludes. A mask of one column, (batch or 1, 1), excludes nothing. attention_bias (batch
+/// or 1, heads or 1, steps, keys) is added to the scores as well. past (2, batch, heads, steps, size)
+/// precedes K and V; `present` has the concatenations. Masks of rank 4, past with attention_bias, do_rotary
+/// and a shared buffer are refused, as by ONNX Runtime's CPU, which ignores past_sequence_length otherwise.
 /// op::com_microsoft::Attention{.num_heads = 2}(x, w, b) of (2,3,5), (5,24) and (24) gives (2,3,8).
 struct Attention {
   int64_t do_rotary = 0;
@@ -48,12 +49,7 @@ struct Attention {
       attr("scale", &Attention::scale),
       attr("unidirectional", &Attention::unidirectional).flag()};
 
-  constexpr void infer(Infer& i) const {
-    if (do_rotary != 0) return i.fail("do_rotary is not supported: use RotaryEmbedding");
-    if (past_present_share_buffer != 0 || i.has(6))
-      return i.fail("a past that shares present's memory is not supported");
-    infer_projected_attention(i, operands());
-  }
+  constexpr void infer(Infer& i) const { infer_projected_attention(i, operands()); }
   template <class L>
   std::vector<int32_t> lower(L& to) const {
     int32_t all = to.add(MatMul{}, {to.input(0), to.input(1)});
@@ -74,7 +70,9 @@ struct Attention {
             .past = 4,
             .scores_bias = 5,
             .heads = num_heads.value_or(0),
-            .sizes = qkv_hidden_sizes};
+            .sizes = qkv_hidden_sizes,
+            .rotary = do_rotary != 0,
+            .shared = past_present_share_buffer != 0};
   }
 };
 

@@ -45,16 +45,13 @@ struct QAttention {
       attr("unidirectional", &QAttention::unidirectional).flag()};
 
   constexpr void infer(Infer& i) const {
-    if (do_rotary != 0) return i.fail("do_rotary is not supported: use RotaryEmbedding");
-    if (past_present_share_buffer != 0) return i.fail("a past that shares present's memory is not supported");
     if (!i.expect_rank(1, 2) || !i.expect_one(3) || !i.expect_one(6)) return;
     for (int k : {3, 4})
       if (i.dims(k).rank() > 3) return i.fail(i.name(k), ": ", i.dims(k), " has more axes than input");
     for (int k : {4, 7})
       if (i.has(k) && i.ranked(1, k) && !i.dims(k).count().is(1) && !i.expect_extents(k, {i.dims(1)[1]}))
         return;
-    infer_projected_attention(
-        i, {.weights = 1, .bias = 2, .mask = 5, .past = 8, .heads = num_heads.value_or(0)});
+    infer_projected_attention(i, operands());
   }
   template <class L>
   std::vector<int32_t> lower(L& to) const {
@@ -65,12 +62,22 @@ struct QAttention {
                                                            .a_scale = to.input(3),
                                                            .b_scale = to.input(4),
                                                            .bias = to.input(2)});
-    const ProjectedAttention operands{.weights = 1, .bias = 2, .mask = 5, .past = 8, .heads = *num_heads};
     return projected_attention(
-        to, operands, all,
+        to, operands(), all,
         {.causal = unidirectional != 0, .filter = mask_filter_value, .scale = scale, .type = DType::float32});
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
+
+ private:
+  constexpr ProjectedAttention operands() const {
+    return {.weights = 1,
+            .bias = 2,
+            .mask = 5,
+            .past = 8,
+            .heads = num_heads.value_or(0),
+            .rotary = do_rotary != 0,
+            .shared = past_present_share_buffer != 0};
+  }
 };
 
 }  // namespace tenon::TENON_ABI::op::com_microsoft

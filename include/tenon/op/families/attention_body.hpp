@@ -8,12 +8,14 @@
 #include "tenon/op/logical/greater_or_equal.hpp"
 #include "tenon/op/logical/less.hpp"
 #include "tenon/op/math/add.hpp"
+#include "tenon/op/math/expand.hpp"
 #include "tenon/op/nn/attention.hpp"
 #include "tenon/op/tensor/gather.hpp"
 #include "tenon/op/tensor/identity.hpp"
 #include "tenon/op/tensor/slice.hpp"
 #include "tenon/op/tensor/split.hpp"
 #include "tenon/op/tensor/squeeze.hpp"
+#include "tenon/op/tensor/tensor_scatter.hpp"
 #include "tenon/op/tensor/where.hpp"
 
 namespace tenon::TENON_ABI::op {
@@ -27,6 +29,7 @@ struct AttentionBody {
   float scale = 0;        ///< 0: 1 / sqrt(head size)
   DType type = DType::float32;
   int32_t q = -1, k = -1, v = -1, past_key = -1, past_value = -1, mask = -1, bias = -1;
+  int32_t filled = -1;  ///< an int32: the steps of the past that count; the present has as many as the past
   bool split_heads = false;     ///< k and v are of rank 4
   Dim batch{}, keys{}, past{};  ///< extents as far as they are known
   Dims mask_dims{};
@@ -40,6 +43,7 @@ struct AttentionBody {
   template <class L>
   std::vector<int32_t> lower(L& to) const {
     using namespace function_body;
+    if (filled >= 0) return lower_filled(to);
     op::Attention attention{.is_causal = causal ? 1 : 0};
     if (scale != 0) attention.scale = scale;
     const int32_t addend = scores_addend(to);
@@ -54,6 +58,23 @@ struct AttentionBody {
   }
 
  private:
+  /// The new steps are written to the past, and attend to these and the steps before them.
+  template <class L>
+  std::vector<int32_t> lower_filled(L& to) const {
+    using namespace function_body;
+    const int32_t count = reshaped(to, converted(to, filled, DType::int32, DType::int64), {1}),
+                  counts = to.add(Expand{}, {count, extent(to, q, batch, 0)});
+    AttentionBody joined = *this;
+    joined.filled = -1, joined.past = Dim();
+    const auto written = [&](int32_t& past, int32_t x) {
+      const int32_t all = to.add(TensorScatter{.axis = 2}, {past, split_heads ? x : by_heads(to, x), counts});
+      past = to.add(Slice{}, {all, ints(to, {0}), count, ints(to, {2})});
+      return all;
+    };
+    const int32_t keys = written(joined.past_key, k), values = written(joined.past_value, v);
+    const std::vector<int32_t> made = joined.lower(to);
+    return {made[0], keys, values, made[3]};
+  }
   template <class L>
   int32_t by_heads(L& to, int32_t x) const {
     return function_body::transposed(to, function_body::reshaped(to, x, {0, 0, heads, -1}), {0, 2, 1, 3});
@@ -94,10 +115,14 @@ struct AttentionBody {
   }
 };
 
+/// Whether a mask of keys has one column, as files state that there is none: it changes all scores alike.
+constexpr bool masks_nothing(const Dims& mask) { return mask.rank() == 2 && mask[1].is(1); }
+
 /// Refuses a mask of keys that does not fit.
 constexpr void check_key_mask(Infer& i, int input, Dim batch, Dim queries, Dim keys) {
   const Dims& m = i.dims(input);
   if (!i.has(input) || !m.ranked()) return;
+  if (m.rank() == 4) return i.fail(i.name(input), ": masks of rank 4 are not supported: pass attention_bias");
   if (m.rank() < 1 || m.rank() > 3) return i.fail(i.name(input), ": rank ", m.rank(), ", expected 1, 2 or 3");
   if (m.rank() == 2) i.expect_extents(input, {batch, keys});
   if (m.rank() == 3) i.expect_extents(input, {batch, queries, keys});
@@ -121,7 +146,8 @@ struct ProjectedAttention {
 
   int weights = 1, bias = 2, mask = 3, past = 4, scores_bias = none;
   int64_t heads = 0;
-  Ints sizes{};  ///< of Q, K and V; empty: equal ones
+  Ints sizes{};                         ///< of Q, K and V; empty: equal ones
+  bool rotary = false, shared = false;  ///< do_rotary, past_present_share_buffer: refused
 
   struct Parts {
     Dim q, k, v;
@@ -135,6 +161,7 @@ struct ProjectedAttention {
 
 /// The rule of input (batch, steps, size), number 0, weights (size, Q + K + V), and `present`, result 1.
 constexpr void infer_projected_attention(Infer& i, const ProjectedAttention& o) {
+  if (o.rotary) return i.fail("do_rotary is not supported: use RotaryEmbedding and MultiHeadAttention");
   if (!i.expect_at_least("num_heads", o.heads, 1)) return;
   if (!i.expect_rank(0, 3) || !i.expect_rank(o.weights, 2)) return;
   if (!o.sizes.empty()) {
@@ -143,7 +170,9 @@ constexpr void infer_projected_attention(Infer& i, const ProjectedAttention& o) 
       if (!i.expect_at_least("qkv_hidden_sizes", size, 0)) return;
   }
   if (i.has(o.past) && i.has(o.scores_bias))
-    return i.fail("past together with attention_bias is not supported");
+    return i.fail("past together with attention_bias is not supported: use MultiHeadAttention");
+  if (o.shared && i.has(o.past))
+    return i.fail("a past that shares present's memory is not supported: use MultiHeadAttention");
   const Dims &x = i.dims(0), &w = i.dims(o.weights), &past = i.dims(o.past);
   if (!x.ranked() || !w.ranked()) return;
   i.unify(x[2], w[0], "inner extents");
@@ -165,7 +194,8 @@ constexpr void infer_projected_attention(Infer& i, const ProjectedAttention& o) 
     });
     all = past.ranked() ? past[3] + x[1] : Dim();
   }
-  check_key_mask(i, o.mask, x[0], x[1], all);
+  if (!masks_nothing(i.dims(o.mask)) || !(i.dims(o.mask)[0].is(1) || !i.dims(o.mask)[0].differs(x[0])))
+    check_key_mask(i, o.mask, x[0], x[1], all);
   check_scores_bias(i, o.scores_bias, {x[0], heads, x[1], all});
   i.out(0, {x[0], x[1], v});
   i.out(1, {2, x[0], heads, all, size});
@@ -179,7 +209,7 @@ std::vector<int32_t> projected_attention(L& to, const ProjectedAttention& o, int
   const Dims &x = to.dims(0), &w = to.dims(o.weights), &past = to.dims(o.past);
   if (!x.ranked() || !w.ranked() || !w[1].known()) return {};
   body.heads = o.heads;
-  body.mask = to.input(o.mask);
+  body.mask = masks_nothing(to.dims(o.mask)) ? -1 : to.input(o.mask);
   body.bias = to.input(o.scores_bias);
   body.batch = x[0], body.keys = x[1], body.past = past.ranked() ? past[3] : Dim();
   body.mask_dims = to.dims(o.mask);
