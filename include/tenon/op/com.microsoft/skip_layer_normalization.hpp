@@ -32,10 +32,10 @@ struct SkipLayerNormalization {
   constexpr void infer(Infer& i) const { infer_skip_normalization(i, 5); }
   template <class L>
   std::vector<int32_t> lower(L& to) const {
-    const int32_t sum = skip_sum(to, 4);
+    const int32_t sum = skip_sum(to, 4), gamma = skip_input(to, 2), beta = skip_input(to, 3);
     const op::LayerNormalization norm{.epsilon = epsilon};
-    const std::vector<int32_t> all = to.add(norm, {sum, to.input(2), to.input(3)}, 3);
-    return {to.add(norm, {sum, to.input(2), to.input(3)}), all[1], all[2], sum};
+    const std::vector<int32_t> all = to.add(norm, {sum, gamma, beta}, 3);
+    return {skip_result(to, to.add(norm, {sum, gamma, beta})), all[1], all[2], skip_result(to, sum)};
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };

@@ -34,10 +34,10 @@ struct SkipSimplifiedLayerNormalization {
     if (!to.dims(0).ranked()) return {};
     const int32_t sum = skip_sum(to, 3);
     const int32_t inverse =
-        inverse_root_mean_square(to, sum, to.in(0).type.element, rank - 1, rank, epsilon, DType::float32);
+        inverse_root_mean_square(to, sum, skip_type(to), rank - 1, rank, epsilon, DType::float32);
     const int32_t zero = function_body::number(to, DType::float32, 0);
-    return {to.add(RMSNormalization{.epsilon = epsilon}, {sum, to.input(2)}), to.add(Mul{}, {inverse, zero}),
-            inverse, sum};
+    const int32_t y = to.add(RMSNormalization{.epsilon = epsilon}, {sum, skip_input(to, 2)});
+    return {skip_result(to, y), to.add(Mul{}, {inverse, zero}), inverse, skip_result(to, sum)};
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };

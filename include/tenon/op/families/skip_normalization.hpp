@@ -1,7 +1,7 @@
 // SkipLayerNormalization and SkipSimplifiedLayerNormalization share their operands.
 #pragma once
 
-#include "tenon/op/framework/registry.hpp"
+#include "tenon/op/families/function_body.hpp"
 #include "tenon/op/math/add.hpp"
 
 namespace tenon::TENON_ABI::op {
@@ -32,11 +32,29 @@ constexpr void infer_skip_normalization(Infer& i, int inputs) {
   i.out(3, x);
 }
 
+/// The type in which a normalisation computes: narrow floats are rounded as results only, as by ONNX Runtime.
+template <class L>
+DType skip_type(L& to) {
+  const DType type = to.in(0).type.element;
+  return bits_of(type) < 32 ? DType::float32 : type;
+}
+/// An operand of that type, -1 if it is left out.
+template <class L>
+int32_t skip_input(L& to, int k) {
+  if (to.input(k) < 0) return -1;
+  return function_body::converted(to, to.input(k), to.in(0).type.element, skip_type(to));
+}
+/// A value of that type as a result.
+template <class L>
+int32_t skip_result(L& to, int32_t value) {
+  return function_body::converted(to, value, skip_type(to), to.in(0).type.element);
+}
+
 /// The nodes of input + skip + bias, which is input number `bias` and may be left out.
 template <class L>
 int32_t skip_sum(L& to, int bias) {
-  const int32_t sum = to.add(Add{}, {to.input(0), to.input(1)});
-  return to.input(bias) < 0 ? sum : to.add(Add{}, {sum, to.input(bias)});
+  const int32_t sum = to.add(Add{}, {skip_input(to, 0), skip_input(to, 1)});
+  return to.input(bias) < 0 ? sum : to.add(Add{}, {sum, skip_input(to, bias)});
 }
 
 }  // namespace tenon::TENON_ABI::op
