@@ -1,5 +1,7 @@
 #include "tests/op/recorded.hpp"
 
+#include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -114,40 +116,50 @@ struct Case {
   std::vector<Value> results;
 };
 
-void check_case(const Case& c, std::initializer_list<const OperatorClass*> operators) {
-  CAPTURE(c.line);
-  std::string_view line = c.line;
-  int opset = op::always;
+/// The use of a line, without the rest that follows the operands.
+RecordedUse use_of(std::string_view line, std::string_view& rest) {
+  RecordedUse use{
+      .domain = "com.microsoft", .name = {}, .opset = op::always, .attributes = {}, .in = {}, .results = 0};
   if (line.starts_with("ai.onnx@")) {
-    opset = std::stoi(std::string(line.substr(8)));
+    use.domain = "";
+    use.opset = std::stoi(std::string(line.substr(8)));
     line.remove_prefix(line.find(':') + 1);
   }
-  const std::string_view name = line.substr(0, line.find(' '));
+  use.name = line.substr(0, line.find(' '));
+  const size_t open = line.find(" (");
+  for (const std::string& a : split(between(line.substr(0, open), "<", ">"), ", "))
+    use.attributes.emplace_back(a.substr(0, a.find('=')),
+                                attribute(std::string_view(a).substr(a.find('=') + 1)));
+  for (const std::string& o : split(between(line.substr(open), "(", ")"), "; ")) use.in.push_back(operand(o));
+  rest = line.substr(line.find(')') + 2);
+  use.results = static_cast<int>(std::min(rest.find(' '), rest.size()));
+  return use;
+}
+
+void check_case(const Case& c, std::initializer_list<const OperatorClass*> operators) {
+  CAPTURE(c.line);
+  std::string_view rest;
+  RecordedUse use = use_of(c.line, rest);
   const OperatorClass* found = nullptr;
   int version = 0;
   for (const OperatorClass* o : operators) {
-    if (o->spec->name != name) continue;
+    if (o->spec->name != use.name) continue;
     found = o;
     for (const int v : o->spec->since)
-      if (v <= opset) version = v;
+      if (v <= use.opset) version = v;
   }
   REQUIRE_MESSAGE(found != nullptr, "no such operator");
-  Attributes attributes;
-  const size_t open = line.find(" (");
-  for (const std::string& a : split(between(line.substr(0, open), "<", ">"), ", "))
-    attributes.emplace_back(a.substr(0, a.find('=')), attribute(std::string_view(a).substr(a.find('=') + 1)));
-  std::vector<Value> in, expected;
-  for (const std::string& o : split(between(line.substr(open), "(", ")"), "; ")) in.push_back(operand(o));
-  std::string_view rest = line.substr(line.find(')') + 2);
+  std::vector<Value> expected;
   size_t next = 0;
-  for (const char r : rest.substr(0, rest.find(' ')))
+  for (const char r : rest.substr(0, static_cast<size_t>(use.results)))
     expected.push_back(r != '-' && next < c.results.size() ? c.results[next++] : Value());
   REQUIRE(next == c.results.size());
   double tolerance = 1e-5;
   if (const size_t tilde = rest.find("~ "); tilde != rest.npos)
     tolerance = number(std::string(rest.substr(tilde + 2)));
   try {
-    check(Stated{make_operator(*found, version, std::move(attributes))}, in, expected, tolerance, tolerance);
+    check(Stated{make_operator(*found, version, std::move(use.attributes))}, use.in, expected, tolerance,
+          tolerance);
   } catch (const Error& e) {
     FAIL_CHECK(std::string(e.what()));
   }
@@ -175,6 +187,22 @@ void check_recorded(std::string_view file, std::initializer_list<const OperatorC
   }
   CHECK(!cases.empty());
   for (const Case& c : cases) check_case(c, operators);
+}
+
+std::vector<RecordedUse> recorded_uses(std::string_view folder) {
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(str_cat("tests/data/", folder)))
+    files.push_back(entry.path());
+  std::sort(files.begin(), files.end());
+  std::vector<RecordedUse> uses;
+  for (const auto& file : files) {
+    std::ifstream in(file);
+    std::string_view rest;
+    for (std::string line; std::getline(in, line);)
+      if (!line.empty() && !line.starts_with('#') && !line.starts_with("= "))
+        uses.push_back(use_of(line, rest));
+  }
+  return uses;
 }
 
 }  // namespace tenon::test

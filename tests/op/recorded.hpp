@@ -16,6 +16,18 @@
 
 namespace tenon::test {
 
+/// A use that a table states.
+struct RecordedUse {
+  std::string domain, name;
+  int opset;
+  std::vector<std::pair<std::string, op::AttributeValue>> attributes;
+  std::vector<Value> in;
+  int results;
+};
+
+/// The uses of every table in tests/data/FOLDER, which is named after the domain of most.
+std::vector<RecordedUse> recorded_uses(std::string_view folder);
+
 /// Checks every case of tests/data/FILE, each of which uses one of the operators.
 void check_recorded(std::string_view file, std::initializer_list<const OperatorClass*> operators);
 

@@ -18,7 +18,7 @@ TEST_CASE("QMoE: extents and errors") {
   // Without numbers between the layers, blocks or not, the second one gives 0.
   const Value between = t<uint8_t>({1, 0, 1}, {}), nothing = t<uint8_t>({1, 2, 0}, {});
   check(QMoE{.block_size = 16},
-        {x, router, between, t<float>({1, 0, 1}, {}), none, nothing, t<float>({1, 2, 0}, {})},
+        {x, router, between, t<float>({1, 0, 1}, {}), none, nothing, t<float>({1, 2, 1}, {1, 1})},
         {t<float>({1, 2}, {0, 0})});
   CHECK(infer(QMoE{}, {info(DType::float32, {Dim::symbol(1), 5, 8}),
                        info(DType::float32, {Dim(), 4}),

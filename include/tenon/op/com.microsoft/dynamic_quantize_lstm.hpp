@@ -50,13 +50,15 @@ struct DynamicQuantizeLSTM {
                                          attr("input_forget", &DynamicQuantizeLSTM::input_forget).flag()};
 
   void infer(Infer& i) const {
-    if (!i.expect_choice("direction", direction, {"forward", "reverse", "bidirectional"})) return;
-    if (clip && !(*clip >= 0)) return i.fail("clip is negative");
+    const RecurrentForm form{.gates = 4,
+                             .activations = 3,
+                             .direction = direction,
+                             .hidden_size = hidden_size,
+                             .names = activations,
+                             .clip = clip,
+                             .layout = 0};
+    if (!check_recurrent(i, form)) return;
     const int64_t directions = direction_count(direction);
-    if (!activations.empty() && !i.expect_entries("activations", activations.size(), 3 * directions)) return;
-    for (const std::string& name : activations)
-      if (recurrent_detail::find_activation(name) == nullptr)
-        return i.fail("activation '", std::string_view(name), "' is unknown");
     for (int k : {0, 1, 2})
       if (!i.expect_rank(k, 3)) return;
     const Dims &x = i.dims(0), &r = i.dims(2);

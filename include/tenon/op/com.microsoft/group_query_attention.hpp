@@ -3,11 +3,10 @@
 #pragma once
 
 #include <cmath>
-#include <cstring>
 
-#include "tenon/kernels/kv_cache.hpp"
-#include "tenon/kernels/rotary.hpp"
 #include "tenon/op/families/attention.hpp"
+#include "tenon/op/families/head_cache.hpp"
+#include "tenon/op/families/head_vectors.hpp"
 
 namespace tenon::TENON_ABI::op::com_microsoft {
 
@@ -136,23 +135,28 @@ struct GroupQueryAttention {
     if (size == 0 && output_qk.empty()) return;
     Scratch scratch;
 
-    // Queries, keys and values of the new tokens: (batch, steps, heads, size) but for distances.
+    // Queries, keys and values of the new tokens.
+    const HeadCounts queries{batch, steps, heads, size}, keys{batch, steps, kv, size};
     const int64_t row = query.extent(2);
-    Rows<T> q{query.data(), steps * row, row}, k{key.data(), steps * kv * size, kv * size},
-        v{value.data(), steps * kv * size, kv * size};
+    HeadVectors<T> q{query.data(), steps * row, row}, k = keys.dense(key.data()),
+                                                      v = keys.dense(value.data());
     if (packed) {
       k = v = q;
       k.data += heads * size, v.data += (heads + kv) * size;
     }
     if (q_norm_weight) {
-      q = normalised(scratch, q, batch, steps, heads, size, q_norm_weight.data());
-      k = normalised(scratch, k, batch, steps, kv, size, k_norm_weight.data());
+      q = normalised_heads(scratch, q, queries, q_norm_weight.data(), qk_norm_epsilon);
+      k = normalised_heads(scratch, k, keys, k_norm_weight.data(), qk_norm_epsilon);
     }
     if (do_rotary != 0) {
       const int64_t* positions =
           positions_of(scratch, seqlens_k, position_ids, steps, prompt, cos_cache.extent(0));
-      q = rotated(scratch, q, batch, steps, heads, size, cos_cache, sin_cache, positions);
-      k = rotated(scratch, k, batch, steps, kv, size, cos_cache, sin_cache, positions);
+      const auto rotated = [&](const HeadVectors<T>& x, const HeadCounts& n) {
+        return rotated_heads(scratch, x, n, cos_cache.data(), sin_cache.data(), cos_cache.extent(1),
+                             rotary_interleaved != 0, positions);
+      };
+      q = rotated(q, queries);
+      k = rotated(k, keys);
     }
     if (!output_qk.empty()) std::fill_n(output_qk.data(), output_qk.size(), T(0.0f));
     const float* sinks = sinks_of(scratch, head_sink);
@@ -167,11 +171,11 @@ struct GroupQueryAttention {
       a.q = {t, q.data + b * q.batch, 0, size, q.row};
       a.y = {t, y.data() + b * steps * heads * size, 0, size, heads * size};
       a.keys[0] = held, a.keys[1] = steps;
-      const Cache k_cache = cache_of(t, past_key, present_key, k_scale, b, size),
-                  v_cache = cache_of(t, past_value, present_value, v_scale, b, size);
-      const Fresh k_new = fresh(inner, k_cache, k.data + b * k.batch, k.row, steps),
-                  v_new = fresh(inner, v_cache, v.data + b * v.batch, v.row, steps);
-      a.k[0] = earlier(inner, k_cache, held), a.v[0] = earlier(inner, v_cache, held);
+      const HeadCache k_cache(t, form(k_scale), past_key, present_key, b, kv, size),
+          v_cache(t, form(v_scale), past_value, present_value, b, kv, size);
+      const FreshVectors k_new = k_cache.fresh(inner, k.data + b * k.batch, k.row, steps),
+                         v_new = v_cache.fresh(inner, v.data + b * v.batch, v.row, steps);
+      a.k[0] = k_cache.earlier(inner, held), a.v[0] = v_cache.earlier(inner, held);
       a.k[1] = k_new.numbers, a.v[1] = v_new.numbers;
       a.scale = scale == 0 ? 1 / std::sqrt(static_cast<double>(size)) : static_cast<double>(scale);
       a.softcap = softcap;
@@ -196,34 +200,13 @@ struct GroupQueryAttention {
       if (a.scores.data != nullptr) hide(output_qk, b, past, start, length);
       const int64_t kept = sliding_window_cache != 0 ? resident(length, past_rows) : past + steps;
       const int64_t count = sliding_window_cache != 0 ? length - start : held + steps;
-      store(k_cache, k_new, held, count, kept);
-      store(v_cache, v_new, held, count, kept);
+      k_cache.store(k_new, held, count, kept);
+      v_cache.store(v_new, held, count, kept);
     }
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 
  private:
-  /// Vectors of heads that are neighbours; `row` apart for each token, `batch` for each entry of the batch.
-  template <class T>
-  struct Rows {
-    const T* data;
-    int64_t batch, row;
-  };
-  /// One entry of the batch in the past and in the present. Distances are in bytes.
-  struct Cache {
-    DType type;
-    kernels::CacheCodes codes;  // without a scale: floats of `type`
-    const std::byte* past;
-    std::byte* present;  // nullptr: not requested
-    int64_t vector, past_rows, rows, heads, size;
-  };
-  /// New vectors as numbers, and as integers if the cache holds integers: (rows, heads, vector).
-  struct Fresh {
-    kernels::HeadRows<const void> numbers;
-    const std::byte* stored;
-    int64_t row, head;  // of `stored`, in bytes
-  };
-
   constexpr bool quantised() const { return k_quant_type != "NONE"; }
 
   constexpr void infer_operands(Infer& i, int64_t heads, int64_t kv) const {
@@ -320,27 +303,6 @@ struct GroupQueryAttention {
     return tokens - (tokens - rows + step - 1) / step * step;
   }
 
-  /// x / sqrt(mean of x^2 + epsilon) * weight for each vector.
-  template <class T>
-  Rows<T> normalised(Scratch& scratch, Rows<T> x, int64_t batch, int64_t steps, int64_t heads, int64_t size,
-                     const T* weight) const {
-    T* y = scratch.take<T>(batch * steps * heads * size);
-    parallel_for(batch * steps, 1, [&](int64_t first, int64_t last) {
-      for (int64_t at = first; at < last; ++at)
-        for (int64_t h = 0; h < heads; ++h) {
-          const T* from = x.data + at / steps * x.batch + at % steps * x.row + h * size;
-          T* to = y + (at * heads + h) * size;
-          float squares = 0;
-          for (int64_t c = 0; c < size; ++c)
-            squares += static_cast<float>(from[c]) * static_cast<float>(from[c]);
-          const float factor = 1 / std::sqrt(squares / static_cast<float>(size) + qk_norm_epsilon);
-          for (int64_t c = 0; c < size; ++c)
-            to[c] = static_cast<T>(static_cast<float>(from[c]) * factor * static_cast<float>(weight[c]));
-        }
-    });
-    return {y, steps * heads * size, heads * size};
-  }
-
   /// The position of each token, (batch, steps), all of them rows of the caches.
   const int64_t* positions_of(Scratch& scratch, TensorView<const int32_t> seqlens_k,
                               TensorView<const int64_t> position_ids, int64_t steps, bool prompt,
@@ -360,25 +322,6 @@ struct GroupQueryAttention {
     return positions;
   }
 
-  template <class T>
-  Rows<T> rotated(Scratch& scratch, Rows<T> x, int64_t batch, int64_t steps, int64_t heads, int64_t size,
-                  TensorView<const T> cos_cache, TensorView<const T> sin_cache,
-                  const int64_t* positions) const {
-    T* y = scratch.take<T>(batch * steps * heads * size);
-    for (int64_t at = 0; at < batch * steps; ++at)
-      std::copy_n(x.data + at / steps * x.batch + at % steps * x.row, heads * size, y + at * heads * size);
-    kernels::RotaryArgs<T> r;
-    r.batch = batch, r.steps = steps, r.heads = heads, r.size = size;
-    r.batch_stride = steps * heads * size, r.step_stride = heads * size, r.head_stride = size;
-    r.x = r.y = y;
-    r.pairs = r.angle_row = cos_cache.extent(1);
-    r.interleaved = rotary_interleaved != 0;
-    r.cos = cos_cache.data(), r.sin = sin_cache.data();
-    r.rows = positions;
-    kernels::rotary(r);
-    return {y, r.batch_stride, r.step_stride};
-  }
-
   /// The heads' sinks, or nullptr if there are none.
   template <class T>
   const float* sinks_of(Scratch& scratch, TensorView<const T> head_sink) const {
@@ -389,83 +332,8 @@ struct GroupQueryAttention {
     return sinks;
   }
 
-  Cache cache_of(DType type, AnyView past, AnyOut present, TensorView<const float> scale, int64_t b,
-                 int64_t size) const {
-    Cache c{.type = type,
-            .codes = {},
-            .past = nullptr,
-            .present = nullptr,
-            .vector = size * bits_of(type) / 8,
-            .past_rows = past ? past.extent(2) : 0,
-            .rows = 0,
-            .heads = *kv_num_heads,
-            .size = size};
-    if (scale) {
-      const bool channels = k_quant_type == "PER_CHANNEL";
-      c.codes = {static_cast<int>(kv_cache_bit_width), size, scale.data(), channels ? size : 0, channels};
-      c.vector = c.codes.bytes();
-    }
-    if (past) c.past = static_cast<const std::byte*>(past.data()) + b * c.heads * c.past_rows * c.vector;
-    if (!present.empty()) {
-      c.rows = present.extent(2);
-      c.present = static_cast<std::byte*>(present.data()) + b * c.heads * c.rows * c.vector;
-    }
-    return c;
-  }
-
-  /// The first `rows` rows of a past as numbers.
-  kernels::HeadRows<const void> earlier(Scratch& scratch, const Cache& c, int64_t rows) const {
-    if (c.codes.scale == nullptr) return {c.type, c.past, 0, c.past_rows * c.size, c.size};
-    auto* numbers = scratch.take<float>(c.heads * rows * c.size);
-    parallel_for(c.heads * rows, 64, [&](int64_t first, int64_t last) {
-      for (int64_t at = first; at < last; ++at) {
-        const int64_t h = at / rows;
-        kernels::load_cached(c.codes, h, c.past + (h * c.past_rows + at % rows) * c.vector,
-                             numbers + at * c.size);
-      }
-    });
-    return {DType::float32, numbers, 0, rows * c.size, c.size};
-  }
-
-  /// New vectors x, tokens `row` apart, as the cache rounds them.
-  template <class T>
-  Fresh fresh(Scratch& scratch, const Cache& c, const T* x, int64_t row, int64_t steps) const {
-    constexpr int64_t bytes = sizeof(T);
-    if (c.codes.scale == nullptr)
-      return {
-          {c.type, x, 0, c.size, row}, reinterpret_cast<const std::byte*>(x), row * bytes, c.size * bytes};
-    auto* stored = scratch.take<std::byte>(steps * c.heads * c.vector);
-    auto* numbers = scratch.take<float>(steps * c.heads * c.size);
-    for (int64_t at = 0; at < steps * c.heads; ++at) {
-      const int64_t h = at % c.heads;
-      float* to = numbers + at * c.size;
-      for (int64_t i = 0; i < c.size; ++i) to[i] = static_cast<float>(x[at / c.heads * row + h * c.size + i]);
-      kernels::store_cached(c.codes, h, to, stored + at * c.vector);
-      kernels::load_cached(c.codes, h, stored + at * c.vector, to);
-    }
-    return {{DType::float32, numbers, 0, c.size, c.heads * c.size}, stored, c.heads * c.vector, c.vector};
-  }
-
-  /// Writes the last `kept` of `count` vectors, `held` of the past and then new ones, to the present. Further
-  /// rows become 0, unless the past is the present's memory.
-  void store(const Cache& c, const Fresh& x, int64_t held, int64_t count, int64_t kept) const {
-    if (c.present == nullptr) return;
-    const bool shared = c.present == c.past;
-    const int64_t from = count - kept, old = std::max<int64_t>(0, held - from);
-    parallel_for(c.heads, 1, [&](int64_t first, int64_t last) {
-      for (int64_t h = first; h < last; ++h) {
-        std::byte* to = c.present + h * c.rows * c.vector;
-        if (old > 0 && !(shared && from == 0))
-          std::memmove(to, c.past + (h * c.past_rows + from) * c.vector,
-                       static_cast<std::size_t>(old * c.vector));
-        for (int64_t row = old; row < kept; ++row)
-          std::memcpy(to + row * c.vector, x.stored + (row + from - held) * x.row + h * x.head,
-                      static_cast<std::size_t>(c.vector));
-        if (!shared)
-          std::memset(static_cast<void*>(to + kept * c.vector), 0,
-                      static_cast<std::size_t>((c.rows - kept) * c.vector));
-      }
-    });
+  CacheForm form(TensorView<const float> scale) const {
+    return {kv_cache_bit_width, scale ? scale.data() : nullptr, k_quant_type == "PER_CHANNEL"};
   }
 
   /// Clears the shown scores of entry b where a token does not attend.

@@ -11,14 +11,14 @@ namespace tenon::TENON_ABI::op::com_microsoft {
 /// MoE with weights (code - zero point) * scale of expert_weight_bits bits each, the first code of a byte in
 /// its lowest bits: W1 is (experts, inter, hidden * bits / 8) bytes, W2 (experts, hidden, inter * bits / 8).
 /// A row has one scale, or with block_size each block of a row has one: scales (experts, rows, blocks). Zero
-/// points are packed likewise, (experts, rows, blocks * bits / 8), or (experts, rows * bits / 8) where each
-/// row has one block; left out, they are 2^(bits - 1). A token's k experts have its greatest router_probs.
-/// Their weights are the softmax of these alone, or the experts' router_weights, divided by their sum with
-/// normalize_routing_weights; experts of weights up to 1e-8 are left out. swiglu takes neighbours
-/// (swiglu_fusion 1). accuracy_level permits less accurate products, which are not used; fc3 and floats of
-/// eight or four bits, whose scales would be further operands, are refused. As in ONNX Runtime on the CPU,
-/// use_sparse_mixer has no effect. op::com_microsoft::QMoE{.expert_weight_bits = 8}(x, router, w1, scales1,
-/// none, w2, scales2) of (5,8), (5,4), (4,16,8), (4,16), (4,8,16) and (4,8) gives (5,8).
+/// points are packed likewise, (experts, rows * bits / 8) or (experts, rows, blocks * bits / 8); left out,
+/// they are 2^(bits - 1). If a block holds a row of W1, rows of both have one scale. A token's k experts have
+/// its greatest router_probs. Their weights are the softmax of these alone, or the experts' router_weights,
+/// divided by their sum with normalize_routing_weights; experts of weights up to 1e-8 are left out. swiglu
+/// takes neighbours (swiglu_fusion 1). accuracy_level permits less accurate products, which are not used; fc3
+/// and floats of eight or four bits, whose scales would be further operands, are refused. As in ONNX Runtime
+/// on the CPU, use_sparse_mixer has no effect. op::com_microsoft::QMoE{.expert_weight_bits = 8}(x, router,
+/// w1, scales1, none, w2, scales2) of (5,8), (5,4), (4,16,8), (4,16), (4,8,16) and (4,8) gives (5,8).
 struct QMoE {
   int64_t accuracy_level = 0;
   float activation_alpha = 1;
@@ -87,8 +87,10 @@ struct QMoE {
     const ExpertExtents e =
         infer_experts(i, {.w1 = 2, .b1 = 4, .w2 = 5, .b2 = 7, .each = each}, activation().gated(), k);
     if (i.failed() || (i.ranked(1) && !i.expect_extents(14, {i.dims(1)[0], e.experts}))) return;
-    check_scales(i, 3, 11, {e.experts, e.rows, e.hidden}, each);
-    check_scales(i, 6, 12, {e.experts, e.hidden, e.inter}, each);
+    if (block_size != 0 && !e.hidden.known()) return;
+    const bool blocks = block_size != 0 && divides(e.hidden.value());
+    check_scales(i, 3, 11, {e.experts, e.rows, e.hidden}, blocks, each);
+    check_scales(i, 6, 12, {e.experts, e.hidden, e.inter}, blocks, each);
   }
   template <class T>
   void compute(TensorView<const T> x, TensorView<const T> router, TensorView<const uint8_t> w1,
@@ -107,8 +109,9 @@ struct QMoE {
     for (int64_t at = 0; at < tokens * experts; at += experts)
       route(scores + at, given == nullptr ? nullptr : given + at, experts, chosen + at, weights + at);
     float* sums = wide_result(scratch, y.data(), y.size());
-    const PackedExperts first = matrices(scratch, w1, scales1, zeros1, hidden),
-                        second = matrices(scratch, w2, scales2, zeros2, inter);
+    const int64_t block = divides(hidden) ? block_size : 0;
+    const PackedExperts first = matrices(scratch, w1, scales1, zeros1, hidden, block),
+                        second = matrices(scratch, w2, scales2, zeros2, inter, block);
     mix_experts({tokens, experts, hidden, rows, inter, chosen, weights}, activation(),
                 widen(scratch, x.data(), x.size()), sums, layer(first, b1), layer(second, b2));
     narrow(sums, y.data(), y.size());
@@ -122,18 +125,20 @@ struct QMoE {
   struct PackedExperts {
     PackedCodes codes, zeros;  // codes of (experts, rows, columns); zeros.bytes is nullptr: the middle
     const float* scales;
-    int64_t rows, columns, block;
+    int64_t rows, columns;
+    int64_t block;  // 0: a row
 
     /// Row r of an expert as numbers.
     void row(int64_t expert, int64_t r, float* to) const {
-      const int64_t blocks = (columns + block - 1) / block, at = expert * rows + r;
+      const int64_t at = expert * rows + r, width = block == 0 ? std::max<int64_t>(columns, 1) : block,
+                    blocks = (columns + width - 1) / width;
       for (int64_t b = 0; b < blocks; ++b) {
         const float scale = scales[at * blocks + b];
         const int zero = zeros.bytes == nullptr ? 1 << (codes.bits - 1)
-                         : blocks == 1          ? zeros.of(expert, rows, r)
+                         : block == 0           ? zeros.of(expert, rows, r)
                                                 : zeros.of(at, blocks, b);
-        const int64_t end = std::min(columns, (b + 1) * block);
-        for (int64_t c = b * block; c < end; ++c)
+        const int64_t end = std::min(columns, (b + 1) * width);
+        for (int64_t c = b * width; c < end; ++c)
           to[c] = static_cast<float>(codes.of(at, columns, c) - zero) * scale;
       }
     }
@@ -143,15 +148,17 @@ struct QMoE {
     return {activation_type, activation_alpha, activation_beta, swiglu_fusion, swiglu_limit};
   }
 
+  /// Whether rows have several scales: as in ONNX Runtime, those of W2 only if those of W1 have.
+  constexpr bool divides(int64_t hidden) const { return block_size != 0 && hidden > block_size; }
+
   /// Refuses scales and zero points that do not fit weights of these (experts, rows, columns).
-  constexpr void check_scales(Infer& i, int scales, int zeros, const Dims& w, int64_t each) const {
+  constexpr void check_scales(Infer& i, int scales, int zeros, const Dims& w, bool blocks,
+                              int64_t each) const {
     if (i.failed()) return;
     const auto ceil = [](Dim a, int64_t b) { return (a + (b - 1)) / b; };
-    const Dim blocks = block_size == 0 ? Dim(1) : ceil(w[2], block_size);
-    if (!i.expect_extents(scales, block_size == 0 ? Dims{w[0], w[1]} : Dims{w[0], w[1], blocks})) return;
-    if (!i.has(zeros) || !blocks.known()) return;
-    i.expect_extents(zeros,
-                     blocks.is(1) ? Dims{w[0], ceil(w[1], each)} : Dims{w[0], w[1], ceil(blocks, each)});
+    const Dim count = blocks ? ceil(w[2], block_size) : Dim(1);
+    if (!i.expect_extents(scales, block_size == 0 ? Dims{w[0], w[1]} : Dims{w[0], w[1], count})) return;
+    i.expect_extents(zeros, blocks ? Dims{w[0], w[1], ceil(count, each)} : Dims{w[0], ceil(w[1], each)});
   }
 
   void route(const float* scores, const float* given, int64_t experts, bool* chosen, float* weights) const {
@@ -169,13 +176,13 @@ struct QMoE {
   }
 
   PackedExperts matrices(Scratch& scratch, TensorView<const uint8_t> w, AnyView scales,
-                         TensorView<const uint8_t> zeros, int64_t columns) const {
+                         TensorView<const uint8_t> zeros, int64_t columns, int64_t block) const {
     return {{w.data(), expert_weight_bits},
             {zeros.data(), expert_weight_bits},
             numbers<float>(scratch, scales),
             w.extent(1),
             columns,
-            block_size == 0 ? std::max<int64_t>(columns, 1) : block_size};
+            block};
   }
 
   /// y (m, rows) = x (m, columns) w^T + bias of an expert.

@@ -1,6 +1,8 @@
 // com.microsoft's Attention and MultiHeadAttention as functions of ONNX's Attention.
 #pragma once
 
+#include <limits>
+
 #include "tenon/op/families/function_body.hpp"
 #include "tenon/op/generator/range.hpp"
 #include "tenon/op/logical/and.hpp"
@@ -9,6 +11,7 @@
 #include "tenon/op/logical/less.hpp"
 #include "tenon/op/math/add.hpp"
 #include "tenon/op/math/expand.hpp"
+#include "tenon/op/math/max.hpp"
 #include "tenon/op/nn/attention.hpp"
 #include "tenon/op/tensor/gather.hpp"
 #include "tenon/op/tensor/identity.hpp"
@@ -53,7 +56,10 @@ struct AttentionBody {
     int32_t y = to.add(attention, {query, k, v, addend, past_key, past_value});
     if (split_heads) y = reshaped(to, transposed(to, y, {0, 2, 1, 3}), {0, 0, -1});
     attention.qk_matmul_output_mode = 2;
-    const int32_t scores = to.add(attention, {query, k, v, addend, past_key, past_value}, 4)[3];
+    int32_t scores = to.add(attention, {query, k, v, addend, past_key, past_value}, 4)[3];
+    // ONNX Runtime shows keys that come later with the least float.
+    if (causal && type == DType::float32)
+      scores = to.add(Max{}, {scores, number(to, type, std::numeric_limits<float>::lowest())});
     return {y, present(to, past_key, k), present(to, past_value, v), scores};
   }
 

@@ -94,21 +94,26 @@ struct RecurrentForm {
   bool spare_activations = false;  ///< one direction may name activations for two, as RNN's default does
 };
 
+/// Refuses attributes that are invalid whatever the operands; whether they are valid.
+inline bool check_recurrent(Infer& i, const RecurrentForm& form) {
+  if (!i.expect_choice("direction", form.direction, {"forward", "reverse", "bidirectional"})) return false;
+  if (!i.expect_choice("layout", form.layout, {0, 1})) return false;
+  if (form.clip && !(*form.clip >= 0)) return i.fail("clip is negative"), false;
+  const auto named = static_cast<int>(form.names.size());
+  if (named > 0 && !(form.spare_activations && named == 2 * form.activations) &&
+      !i.expect_entries("activations", form.names.size(), form.activations * direction_count(form.direction)))
+    return false;
+  for (const std::string& name : form.names)
+    if (recurrent_detail::find_activation(name) == nullptr)
+      return i.fail("activation '", std::string_view(name), "' is unknown"), false;
+  return true;
+}
+
 /// The rule for X, W, R, B, sequence_lens and initial_h (inputs 0 to 5), Y and Y_h (outputs 0 and 1). Returns
 /// the extents of a state such as Y_h.
 inline Dims infer_recurrent(Infer& i, const RecurrentForm& form) {
   const int directions = direction_count(form.direction);
-  if (!i.expect_choice("direction", form.direction, {"forward", "reverse", "bidirectional"})) return {};
-  if (!i.expect_choice("layout", form.layout, {0, 1})) return {};
-  if (form.clip && !(*form.clip >= 0)) return i.fail("clip is negative"), Dims{};
-  const auto named = static_cast<int>(form.names.size());
-  if (named > 0 && !(form.spare_activations && named == 2 * form.activations) &&
-      !i.expect_entries("activations", form.names.size(), form.activations * directions))
-    return {};
-  for (const std::string& name : form.names)
-    if (recurrent_detail::find_activation(name) == nullptr)
-      return i.fail("activation '", std::string_view(name), "' is unknown"), Dims{};
-
+  if (!check_recurrent(i, form)) return {};
   if (!i.expect_rank(0, 3)) return {};
   Dim steps, batch, input, hidden;
   const Dims &x = i.dims(0), &w = i.dims(1), &r = i.dims(2);
