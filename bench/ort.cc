@@ -61,6 +61,7 @@ constexpr int get_error_message = 2;
 constexpr Slot<int, const char*, Environment**> create_environment{3};
 constexpr Slot<const Environment*, const char*, const SessionOptions*, Session**> create_session{7};
 constexpr Slot<SessionOptions**> create_session_options{10};
+constexpr Slot<SessionOptions*, const char*> set_optimized_model_file{11};
 constexpr Slot<SessionOptions*, int> set_optimization_level{23}, set_threads{24}, set_parallel_nodes{25};
 constexpr Slot<const Session*, std::size_t*> input_count{30}, output_count{31};
 constexpr Slot<const Session*, std::size_t, TypeInfo**> input_type{33};
@@ -300,14 +301,22 @@ void fill(Tensor& t) {
 constexpr const char* usage =
     "usage: ort LIBRARY MODEL [--threads N] [--iters N | --seconds N] [--input NAME=FILE.pb]… [--shape "
     "NAME=1x3]…\n"
-    "       [--save DIR] [--level avx2|avx2-vnni] [--optimizations all|none]\n";
+    "       [--save DIR] [--level avx2|avx2-vnni] [--optimizations all|extended|none]\n"
+    "       ort LIBRARY MODEL --write FILE [--optimizations all|extended|none]\n";
+
+int optimization_level(std::string_view name) {
+  if (name == "all") return 99;
+  if (name == "extended") return 2;
+  if (name == "none") return 0;
+  throw std::invalid_argument("--optimizations all, extended or none");
+}
 
 struct Arguments {
-  std::string library, model, save, level;
+  std::string library, model, save, write, level;
   int threads = 1;
   std::int64_t iterations = 0;
   double seconds = 5;
-  bool optimized = true;
+  int optimizations = optimization_level("all");
   std::vector<std::pair<std::string, std::string>> inputs, shapes;
 };
 
@@ -334,8 +343,9 @@ Arguments parse(int argc, char** argv) {
     else if (word == "--input") a.inputs.push_back(name_and_value(argv[k]));
     else if (word == "--shape") a.shapes.push_back(name_and_value(argv[k]));
     else if (word == "--save") a.save = argv[k];
+    else if (word == "--write") a.write = argv[k];
     else if (word == "--level") a.level = argv[k];
-    else if (word == "--optimizations") a.optimized = argv[k] != std::string_view("none");
+    else if (word == "--optimizations") a.optimizations = optimization_level(argv[k]);
     else throw std::invalid_argument(std::string(word));
   }
   if (a.model.empty()) throw std::invalid_argument("a library and a model");
@@ -404,14 +414,16 @@ void bench(const Arguments& a) {
   if (!a.level.empty()) stop_at_avx2(a.level == "avx2-vnni");
   const Library ort(a.library.c_str());
   const auto start = Clock::now();
-  constexpr int errors_only = 3, no_optimizations = 0, all_optimizations = 99;
+  constexpr int errors_only = 3;
   const auto* const environment = ort.make<Environment*>(create_environment, errors_only, "bench");
   auto* const options = ort.make<SessionOptions*>(create_session_options);
-  ort(set_optimization_level, options, a.optimized ? all_optimizations : no_optimizations);
+  ort(set_optimization_level, options, a.optimizations);
   ort(set_threads, options, a.threads);
   ort(set_parallel_nodes, options, 1);
+  if (!a.write.empty()) ort(set_optimized_model_file, options, a.write.c_str());
   auto* const session = ort.make<Session*>(create_session, environment, a.model.c_str(), options);
   const double load_ms = ms_since(start);
+  if (!a.write.empty()) return;
 
   constexpr int arena = 1, default_memory = 0;
   const auto* const memory = ort.make<MemoryInfo*>(create_cpu_memory_info, arena, default_memory);

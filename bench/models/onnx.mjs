@@ -72,6 +72,22 @@ function generator(state) {
   };
 }
 
+// A TensorProto with random values in [low, high), whole ones for integer types, or with `values`: the first are
+// given, and the last of them is repeated.
+function feed(name, dims, { type = 'float', low = 0, high, values }, seed) {
+  const random = generator(seed);
+  const end = high ?? (type === 'bool' || type.startsWith('float') ? 1 : 2);
+  const next = values ? (i) => values[Math.min(i, values.length - 1)] : () => low + (end - low) * random();
+  return [...pack(type, dims, product(dims), next), ...text(8, name)];
+}
+
+/// Writes the TensorProtos input_0.pb … of {NAME: {at: EXTENTS, type, low, high, values}} into a folder.
+export function writeInputs(folder, inputs) {
+  for (const [k, [name, options]] of Object.entries(inputs).entries()) {
+    writeParts(path.join(folder, `input_${k}.pb`), feed(name, options.at, options, k + 1));
+  }
+}
+
 /// An attribute that is a float though its value is whole.
 export const real = (value) => ({ real: value });
 
@@ -134,13 +150,10 @@ export class Model {
 
   /// An input; a dimension may be a number or a symbol. Measured with the extents `at` (symbols are 1) and
   /// random values in [low, high), whole ones for integer types, or with `values`.
-  input(name, dims, { type = 'float', at, low = 0, high, values } = {}) {
-    this.#inputs.push(valueInfo(11, { name, type, dims }));
-    const random = generator(this.#inputs.length);
-    const end = high ?? (type === 'bool' || type.startsWith('float') ? 1 : 2);
-    const next = values ? (i) => values[i] : () => low + (end - low) * random();
-    const extents = at ?? dims.map((d) => (typeof d === 'string' ? 1 : d));
-    this.#feeds.push([...pack(type, extents, product(extents), next), ...text(8, name)]);
+  input(name, dims, options = {}) {
+    this.#inputs.push(valueInfo(11, { name, type: options.type ?? 'float', dims }));
+    const extents = options.at ?? dims.map((d) => (typeof d === 'string' ? 1 : d));
+    this.#feeds.push(feed(name, extents, options, this.#inputs.length));
     return name;
   }
 
