@@ -1,5 +1,4 @@
 // The header of compiled models: the library's text, the models' parts, and the conditions on their build.
-#include <algorithm>
 
 #include "loader/compile/compile.hpp"
 #include "loader/compile/target.hpp"
@@ -34,7 +33,7 @@ std::string layout_check() {
 }
 
 // The target of all parts, by default this machine.
-Target common_target(std::span<const HeaderText> files, std::span<const ModelPart> parts) {
+Target common_target(std::span<const ModelPart> parts) {
   for (const ModelPart& p : parts)
     if (p.target != parts[0].target)
       throw Error(ErrorCode::invalid_argument, "compile",
@@ -43,14 +42,7 @@ Target common_target(std::span<const HeaderText> files, std::span<const ModelPar
     const simd::Level level = simd::level();
     return {{}, simd::levels[static_cast<std::size_t>(level)].name, level, "g++", {}, {}};
   }
-  const Target target = target_of(parts[0].target);
-  if (target.family == "wasm32" && std::ranges::none_of(files, [](const HeaderText& file) {
-        return file.path == "xsimd/arch/xsimd_wasm.hpp";
-      }))
-    throw Error(ErrorCode::not_supported, "compile",
-                "target 'wasm32': the xsimd in this program does not know the registers of WebAssembly; "
-                "versions from 11.2 on do");
-  return target;
+  return target_of(parts[0].target);
 }
 
 }  // namespace
@@ -63,7 +55,7 @@ std::string assemble(std::span<const HeaderText> files, std::span<const ModelPar
     headers.insert(p.headers.begin(), p.headers.end());
     types.insert(p.types.begin(), p.types.end());
   }
-  const Target target = common_target(files, parts);
+  const Target target = common_target(parts);
   const simd::ScopedLevel kernels(parts.empty() || parts[0].target.empty() ? simd::scoped_level()
                                                                            : &target.kernels);
   // Other units of the program may contain another model of the same name.

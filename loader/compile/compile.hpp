@@ -73,8 +73,7 @@ struct ModelPart {
 /// The part of a model. Throws the same errors as compile.
 [[nodiscard]] ModelPart compile_part(const Model& model, const CompileOptions& options);
 /// A header with each part in a namespace of its own name within `space`, or in `space` itself if the names
-/// are equal. Error{invalid_argument} for parts of different targets; {not_supported} for wasm32 if `files`
-/// have an xsimd that does not know its registers.
+/// are equal. Error{invalid_argument} for parts of different targets.
 [[nodiscard]] std::string assemble(std::span<const HeaderText> files, std::span<const ModelPart> parts,
                                    const std::string& space);
 

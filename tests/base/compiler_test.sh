@@ -25,6 +25,3 @@ for compiler in g++ clang++-19; do
     refuses 'Tenon computes with NaN, infinities and exact rounding: compile without -ffast-math' $compiler $flag
   done
 done
-
-headers=(include/tenon/simd/batch.hpp)
-refuses 'Kernels need registers that xsimd supports' g++ -DXSIMD_NO_SUPPORTED_ARCHITECTURE

@@ -100,8 +100,4 @@ TEST_CASE("other names and mixed targets are refused") {
   parts[1].target = "wasm32";
   CHECK(holds(refusal(ErrorCode::invalid_argument, [&] { assemble({}, parts, "both"); }),
               "'a' and 'b' are compiled for different targets"));
-  if (!has_target("wasm32")) return;
-  parts[0].target = "wasm32";
-  CHECK(holds(refusal(ErrorCode::not_supported, [&] { assemble({}, parts, "both"); }),
-              "does not know the registers of WebAssembly"));
 }

@@ -4,6 +4,7 @@
 
 #include "tenon/base/error.hpp"
 #include "tenon/base/heap.hpp"
+#include "tenon/base/platform/mutex.hpp"
 #include "tenon/base/version.hpp"
 
 #include <algorithm>
@@ -102,7 +103,7 @@ class ScratchStack {
 };
 
 TENON_PROCESS_WIDE inline ScratchStack& scratch_stack() {
-  static thread_local ScratchStack stack;
+  TENON_THREAD_LOCAL ScratchStack stack;
   return stack;
 }
 

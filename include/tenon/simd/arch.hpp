@@ -12,6 +12,7 @@
 #include "tenon/base/error.hpp"
 #include "tenon/simd/arm/levels.hpp"
 #include "tenon/simd/generic/levels.hpp"
+#include "tenon/simd/wasm/levels.hpp"
 #include "tenon/simd/x86/levels.hpp"
 
 // TENON_LEVELS is the table of the processor family's levels, each including everything of the previous one.

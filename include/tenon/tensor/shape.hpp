@@ -207,8 +207,8 @@ struct Dims {
   }
 
  private:
-  template <class Alike>
-  constexpr bool agree(const Dims& o, Alike alike) const {
+  // No template: clang would not define it before it is evaluated.
+  constexpr bool agree(const Dims& o, bool (*alike)(Dim, Dim)) const {
     if (rank() != o.rank()) return false;
     for (int k = 0; k < rank(); ++k)
       if (!alike(dims_[k], o.dims_[k])) return false;

@@ -17,6 +17,14 @@
 #endif
 #endif
 
+// For a local variable of each thread. Without threads the C++ library may also lack the call that registers
+// the destructor of a thread's variable, so that it becomes an ordinary one.
+#ifdef TENON_SINGLE_THREADED
+#define TENON_THREAD_LOCAL static
+#else
+#define TENON_THREAD_LOCAL static thread_local
+#endif
+
 namespace tenon::TENON_ABI::detail {
 
 #ifdef TENON_SINGLE_THREADED

@@ -51,7 +51,7 @@ T greatest_number(const simd::batch<T, Arch>& v) {
     using V = simd::batch<T, Arch>;
     const V least(-std::numeric_limits<T>::infinity());
     const T most = simd::max_of_lanes(V(simd::max_num(least, v)));
-    return most > -std::numeric_limits<T>::infinity() || xsimd::any(v == least)
+    return most > -std::numeric_limits<T>::infinity() || simd::any(v == least)
                ? most
                : std::numeric_limits<T>::quiet_NaN();
   } else {

@@ -58,7 +58,7 @@ bool to_digits(const float* x, int64_t step, int64_t k, int64_t block, int32_t z
     std::fill(numbers + size, numbers + padded, 0.0f);
     I most(0);
     for (int64_t i = 0; i < size; i += L)
-      most = xsimd::max(most, I(simd::bits_as<int32_t>(simd::loadu<Arch>(numbers + i)) & I(0x7fffffff)));
+      most = simd::max(most, I(simd::bits_as<int32_t>(simd::loadu<Arch>(numbers + i)) & I(0x7fffffff)));
     int32_t top = 0;
     alignas(64) int32_t lane[L];
     simd::storeu(lane, most);
@@ -73,7 +73,7 @@ bool to_digits(const float* x, int64_t step, int64_t k, int64_t block, int32_t z
     const I middle(0x808080);
     I first(0), rest(0);
     for (int64_t i = 0; i < size; i += L) {
-      const I shifted = xsimd::nearbyint_as_int(V(simd::loadu<Arch>(numbers + i) * each)) + middle;
+      const I shifted = simd::nearbyint_as_int(V(simd::loadu<Arch>(numbers + i) * each)) + middle;
       first = first + (shifted >> 16), rest = rest + (shifted & I(0xffff));
       simd::storeu(whole + i, I(shifted ^ middle));
     }

@@ -52,7 +52,7 @@ class Splitter {
   /// The parts of x, each with zeros in its low half.
   void split(const F& x, U (&part)[parts]) {
     const U bits = simd::bits_as<uint32_t>(x);
-    greatest_ = xsimd::max(greatest_, U(bits << 1));
+    greatest_ = simd::max(greatest_, U(bits << 1));
     if constexpr (parts == 1) {
       part[0] = bits;
     } else {

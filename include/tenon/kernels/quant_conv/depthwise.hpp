@@ -63,7 +63,7 @@ void finish_sums(const QuantConvArgs& g, int64_t c, int64_t at, const float* sum
     const int64_t count = std::min<int64_t>(panel, n - i);
 #pragma GCC unroll 4
     for (int k = 0; k < panel; k += L)
-      simd::storeu(whole + k, xsimd::to_int(simd::batch<float, Arch>(simd::loadu<Arch>(sums + i + k))));
+      simd::storeu(whole + k, simd::to_int(simd::batch<float, Arch>(simd::loadu<Arch>(sums + i + k))));
     if (g.y != nullptr) {
       for (int64_t k = 0; k < count; ++k) g.y[at + i + k] = gemm_detail::wrap_add(whole[k], add);
       continue;

@@ -60,6 +60,7 @@ inline T fold_lanes(const xsimd::batch<T, A>& v, F f) {
 }  // namespace tenon::TENON_ABI::simd
 
 #include "tenon/simd/arm/arithmetic.hpp"
+#include "tenon/simd/wasm/arithmetic.hpp"
 #include "tenon/simd/x86/arithmetic.hpp"
 
 #include "tenon/simd/generic/arithmetic.hpp"

@@ -47,6 +47,7 @@ inline xsimd::batch<uint8_t, A> look_up_bytes(const xsimd::batch<uint8_t, A>* ta
 }  // namespace tenon::TENON_ABI::simd
 
 #include "tenon/simd/arm/byte_conversions.hpp"
+#include "tenon/simd/wasm/byte_conversions.hpp"
 #include "tenon/simd/x86/byte_conversions.hpp"
 
 #include "tenon/simd/generic/byte_conversions.hpp"

@@ -52,6 +52,7 @@ inline xsimd::batch<int32_t, A> dot_bytes_16(const xsimd::batch<int32_t, A>& x,
 }  // namespace tenon::TENON_ABI::simd
 
 #include "tenon/simd/arm/byte_products.hpp"
+#include "tenon/simd/wasm/byte_products.hpp"
 #include "tenon/simd/x86/byte_products.hpp"
 
 #include "tenon/simd/generic/byte_products.hpp"

@@ -30,6 +30,7 @@ inline void store_rounded_quarters_n(uint8_t* p, [[maybe_unused]] uint8_t* p2,
 }  // namespace tenon::TENON_ABI::simd
 
 #include "tenon/simd/arm/byte_quarters.hpp"
+#include "tenon/simd/wasm/byte_quarters.hpp"
 #include "tenon/simd/x86/byte_quarters.hpp"
 
 #include "tenon/simd/generic/byte_quarters.hpp"

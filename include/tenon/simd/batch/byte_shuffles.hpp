@@ -37,6 +37,7 @@ inline void interleave_vectors(const uint8_t* r0, const uint8_t* r1, const uint8
 }  // namespace tenon::TENON_ABI::simd
 
 #include "tenon/simd/arm/byte_shuffles.hpp"
+#include "tenon/simd/wasm/byte_shuffles.hpp"
 #include "tenon/simd/x86/byte_shuffles.hpp"
 
 #include "tenon/simd/generic/byte_shuffles.hpp"

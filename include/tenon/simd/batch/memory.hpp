@@ -55,6 +55,7 @@ inline batch<float, Arch> load_pairs(const float* p, const int64_t* index);
 }  // namespace tenon::TENON_ABI::simd
 
 #include "tenon/simd/arm/memory.hpp"
+#include "tenon/simd/wasm/memory.hpp"
 #include "tenon/simd/x86/memory.hpp"
 
 #include "tenon/simd/generic/memory.hpp"

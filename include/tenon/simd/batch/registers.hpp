@@ -28,7 +28,7 @@ inline constexpr std::size_t bytes = sizeof(xsimd::batch<float, A>);
 // xsimd's own, lane by lane. Called qualified, like all functions here.
 using xsimd::abs, xsimd::nearbyint, xsimd::isnan, xsimd::select;
 using xsimd::all, xsimd::any;  ///< whether all or any of the lanes of a comparison hold
-using xsimd::max, xsimd::min, xsimd::to_float;
+using xsimd::max, xsimd::min, xsimd::nearbyint_as_int, xsimd::to_float, xsimd::to_int;
 
 /// Which lanes differ; NaN differs from everything. xsimd 8.1's x != y is false for NaN at the levels above
 /// Baseline.
@@ -77,6 +77,7 @@ inline xsimd::batch<U, A> bits_as(const xsimd::batch<T, A>& v) {
 }  // namespace tenon::TENON_ABI::simd
 
 #include "tenon/simd/arm/registers.hpp"
+#include "tenon/simd/wasm/registers.hpp"
 #include "tenon/simd/x86/registers.hpp"
 
 #include "tenon/simd/generic/registers.hpp"

@@ -69,6 +69,7 @@ inline void transpose_strip(const T* from, int64_t from_row, T* to, int64_t to_r
 }  // namespace tenon::TENON_ABI::simd
 
 #include "tenon/simd/arm/shuffle.hpp"
+#include "tenon/simd/wasm/shuffle.hpp"
 #include "tenon/simd/x86/shuffle.hpp"
 
 #include "tenon/simd/generic/shuffle.hpp"

@@ -2,11 +2,11 @@
 // choice of instructions.
 #pragma once
 
-#include <xsimd/config/xsimd_config.hpp>
-
 #include "tenon/base/target.hpp"
 
 #if defined(TENON_X86_64)
+
+#include <xsimd/config/xsimd_config.hpp>
 
 #if defined(__AVX2__)
 #include <immintrin.h>
