@@ -1,4 +1,5 @@
 // The header of compiled models: the library's text, the models' parts, and the conditions on their build.
+#include <algorithm>
 
 #include "loader/compile/compile.hpp"
 #include "loader/compile/target.hpp"
