@@ -25,7 +25,9 @@ Graph Importer::run() {
       throw Error(ErrorCode::invalid_model, "model", str_cat("function '", f.name(), "' is defined twice"));
   }
   report_missing();
-  check_node_count();
+  if (are_more_than(options_.max_nodes, model_.graph().node(), functions_, options_.max_depth))
+    throw Error(ErrorCode::limit, "model",
+                str_cat("more than ", options_.max_nodes, " nodes; a function's nodes count once per call"));
   Graph graph;
   Scope scope{.graph = &graph,
               .outer = nullptr,

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "loader/depth.hpp"
+#include "loader/edit/node_count.hpp"
 #include "loader/format/attribute.hpp"
 #include "loader/format/tensor.hpp"
 #include "loader/opsets.hpp"
@@ -79,9 +80,6 @@ class Importer {
   void scan(const onnx::NodeProto& n, const Opsets& opsets);
   const onnx::FunctionProto* find_function(const onnx::NodeProto& n) const;
 
-  // Error{limit} for a model of too many nodes; a function's nodes count once per call.
-  void check_node_count() const;
-
   // --- graphs ---
 
   // `inputs`: the number of inputs a body is given, or all of the main graph's.
@@ -139,7 +137,7 @@ class Importer {
   Placement placement_;  // of the main graph's initializers
   const LoadOptions& options_;
   Opsets opsets_;
-  std::map<FunctionKey, const onnx::FunctionProto*> functions_;
+  FunctionsByKey functions_;
   std::vector<const onnx::FunctionProto*> calls_;
   std::set<std::string> missing_;
   std::set<std::string_view> advice_;  // on missing operators

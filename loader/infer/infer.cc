@@ -25,6 +25,8 @@ Inference::Inference(const onnx::ModelProto& model, InferOptions options)
 }
 
 void Inference::run(onnx::GraphProto& g, const VisitInfo* visit) {
+  if (are_more_than(options_.max_nodes, g.node(), functions_, max_depth))
+    give_up(str_cat("more than ", options_.max_nodes, " nodes; a function's nodes count once per call"));
   const Scope none{.opsets = &opsets_};
   infer_graph(g, none, none, {}, visit);
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "loader/depth.hpp"
+#include "loader/edit/node_count.hpp"
 #include "loader/edit/order.hpp"
 #include "loader/format/attribute.hpp"
 #include "loader/format/large_data.hpp"
@@ -110,7 +111,7 @@ class Inference {
   const Registry& registry_;
   bool constants_are_inputs_;  // every initializer is an input as well
   Opsets opsets_;
-  std::map<FunctionKey, const onnx::FunctionProto*> functions_;
+  FunctionsByKey functions_;
   SymbolNames symbols_;
   bool noted_ = false;
   // The values of functions on which all calls so far agree.

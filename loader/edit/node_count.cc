@@ -1,23 +1,19 @@
-// The nodes of a model with all calls of functions in place, counted before any of them is made.
-#include <algorithm>
-#include <map>
+#include "loader/edit/node_count.hpp"
 
-#include "loader/graph/importer.hpp"
+#include <algorithm>
 
 namespace tenon::TENON_ABI::loader {
 namespace {
 
-// Nodes that a model adds to a graph. Functions that call functions multiply them, so each function is
-// counted once. What an Importer refuses when it reads the nodes, calls that recur or are too deep, counts
-// nothing.
+// Functions that call functions multiply nodes, so each function is counted once. Calls that recur, which
+// readers of the nodes refuse, count nothing.
 class NodeCount {
  public:
-  NodeCount(const std::map<FunctionKey, const onnx::FunctionProto*>& functions, int64_t most, int max_depth)
+  NodeCount(const FunctionsByKey& functions, int64_t most, int max_depth)
       : functions_(functions), most_(most), max_depth_(max_depth) {}
 
   /// At most one more than the bound.
-  template <class Nodes>
-  int64_t of(const Nodes& nodes, int depth = 0) {
+  int64_t of(const NodeList& nodes, int depth = 0) {
     int64_t count = 0;
     for (const onnx::NodeProto& n : nodes) {
       if (count > most_) break;
@@ -45,7 +41,7 @@ class NodeCount {
     return count;
   }
 
-  const std::map<FunctionKey, const onnx::FunctionProto*>& functions_;
+  const FunctionsByKey& functions_;
   std::map<const onnx::FunctionProto*, int64_t> counts_;
   int64_t most_;
   int max_depth_;
@@ -53,12 +49,10 @@ class NodeCount {
 
 }  // namespace
 
-void Importer::check_node_count() const {
+bool are_more_than(int64_t most, const NodeList& nodes, const FunctionsByKey& functions, int max_depth) {
   constexpr int64_t countable = int64_t{1} << 60;  // more than any memory holds
-  const int64_t most = std::clamp<int64_t>(options_.max_nodes, 0, countable);
-  if (NodeCount(functions_, most, options_.max_depth).of(model_.graph().node()) > most)
-    throw Error(ErrorCode::limit, "model",
-                str_cat("more than ", options_.max_nodes, " nodes; a function's nodes count once per call"));
+  most = std::clamp<int64_t>(most, 0, countable);
+  return NodeCount(functions, most, max_depth).of(nodes) > most;
 }
 
 }  // namespace tenon::TENON_ABI::loader
