@@ -25,6 +25,7 @@ std::string Emission::node(const Graph::Node& n, Action action) {
   switch (action) {
     case Action::skip: return {};
     case Action::rename: operands_[static_cast<std::size_t>(n.outputs[0])] = pointer(n.inputs[0]); return {};
+    case Action::check:
     case Action::infer: throw Refused{"extents are known in the run only"};
     case Action::fresh: return fresh(n);
     case Action::compute: break;

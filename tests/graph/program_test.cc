@@ -23,9 +23,9 @@ void apply_spell_out_relu(Program& p) {
   p.for_each<op::Relu>([&](int n, const op::Relu&) {
     const ValueId x = p.node(n).inputs[0], y = p.node(n).outputs[0];
     const ValueId half = p.add_constant("half", Tensor<float>({}, {0.5f}));
-    const ValueId a = p.add_node("abs", AnyOperator::make(op::Abs{}), {x})[0];
-    const ValueId twice = p.add_node("twice", AnyOperator::make(op::Add{}), {x, a})[0];
-    const ValueId all = p.add_node("half", AnyOperator::make(op::Mul{}), {twice, half})[0];
+    const ValueId a = p.add_node(n, AnyOperator::make(op::Abs{}), {x})[0];
+    const ValueId twice = p.add_node(n, AnyOperator::make(op::Add{}), {x, a})[0];
+    const ValueId all = p.add_node(n, AnyOperator::make(op::Mul{}), {twice, half})[0];
     CHECK((p.info(all) == p.info(y)));
     p.applied(n, "spelt out");
     p.redirect(y, all);
@@ -64,6 +64,7 @@ TEST_CASE("a pass adds constants, values and nodes, and redirects uses") {
   for (std::size_t v = 0; v < known; ++v) CHECK(s.program().values()[v].name == s.graph().values()[v].name);
   CHECK(operators(s.program())[3] == "Neg");  // right after the nodes that make its operand
   REQUIRE(s.reports().size() == 4);
+  CHECK(tenon::detail::describe(s.program().nodes()[0]) == "node 'Relu_0' (Relu-14)");  // an Abs
   CHECK(to_string(s.reports()[0]) == "node 'Relu_0' (Relu-14) -> spell_out_relu: spelt out");
   CHECK(s.reports()[0].applied);
   CHECK(to_string(s.reports()[3]) == "node 'Neg_1' (Neg-13) -> spell_out_relu: is no Relu, but number 1");
@@ -122,8 +123,8 @@ TEST_CASE("other extents are known as far as they reach") {
       const ValueId x = p.node(n).inputs[0], w = p.node(n).inputs[1], y = p.node(n).outputs[0],
                     end = p.outputs()[0];
       CHECK(p.info(end).dims == Dims{2, 4});
-      const ValueId turned_x = p.add_node("x", AnyOperator::make(op::Transpose{}), {x})[0];
-      const ValueId turned_w = p.add_node("w", AnyOperator::make(op::Transpose{}), {w})[0];
+      const ValueId turned_x = p.add_node(n, AnyOperator::make(op::Transpose{}), {x})[0];
+      const ValueId turned_w = p.add_node(n, AnyOperator::make(op::Transpose{}), {w})[0];
       CHECK(p.constant(turned_w).tensor().extents() == Extents{4, 3});  // at once
       CHECK(p.maker(turned_w) == -1);
       CHECK(p.readers(w).size() == 1);
@@ -131,7 +132,7 @@ TEST_CASE("other extents are known as far as they reach") {
       CHECK(p.readers(w).empty());
       CHECK(p.info(y).dims == Dims{4, 2});
       CHECK(p.info(end).dims == Dims{4, 2});
-      const ValueId back = p.add_node("y", AnyOperator::make(op::Transpose{}), {end})[0];
+      const ValueId back = p.add_node(n, AnyOperator::make(op::Transpose{}), {end})[0];
       p.redirect(end, back);  // but not for the node that makes `back`
       CHECK(p.outputs()[0] == back);
     });
@@ -178,8 +179,8 @@ TEST_CASE("who makes and who reads a value") {
 }
 
 TEST_CASE("a node without readers is not added, and one that depends on itself is refused") {
-  const Session s = session(
-      product(), [](Program& p) { p.add_node("idle", AnyOperator::make(op::Neg{}), {p.outputs()[0]}); });
+  const Session s =
+      session(product(), [](Program& p) { p.add_node(0, AnyOperator::make(op::Neg{}), {p.outputs()[0]}); });
   CHECK(s.program().nodes().size() == 3);
   const auto circle = [] {
     return session(product(),

@@ -13,9 +13,9 @@ class GraphBody final : public CapturingBody {
   explicit GraphBody(Graph graph, Allocator& allocator = default_allocator())
       : GraphBody(std::make_shared<const Graph>(std::move(graph)), {.max_folded_bytes = small}, nullptr,
                   allocator) {}
-  GraphBody(std::shared_ptr<const Graph> graph, const ProgramOptions& options, const ProgramScope* scope,
+  GraphBody(std::shared_ptr<const Graph> graph, ProgramOptions options, const ProgramScope* scope,
             Allocator& allocator)
-      : graph_(std::move(graph)), runner_(Program(*graph_, output_ids(), {}, options, scope), allocator) {}
+      : graph_(std::move(graph)), runner_(program_of(std::move(options), scope), allocator) {}
 
   const Graph& graph() const override { return *graph_; }
   const Program& program() const { return runner_.program(); }
@@ -94,10 +94,11 @@ class GraphBody final : public CapturingBody {
     }
     return out;
   }
-  std::vector<ValueId> output_ids() const {
+  Program program_of(ProgramOptions options, const ProgramScope* scope) const {
     std::vector<ValueId> ids;
     for (const auto& [name, v] : graph_->outputs()) ids.push_back(v);
-    return ids;
+    options.origin = graph_;
+    return Program(*graph_, std::move(ids), {}, options, scope);
   }
   void check_count(std::size_t given) const {
     if (given != graph_->inputs().size())

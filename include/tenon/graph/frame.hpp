@@ -16,7 +16,7 @@ class Frame final : public op::Context {
       : op::Context(allocator),
         program_(program),
         allocator_(&allocator),
-        plan_(Planner(program, given).take()),
+        plan_(plan_of_run(program, given)),
         planned_bytes_(planned_bytes()),
         given_(std::move(given)) {
     if (budget != nullptr) admit(*budget);
@@ -148,8 +148,14 @@ class Frame final : public op::Context {
   }
   void perform(const Step& s);
   void compute(const Step& s);
+  // Asks the node's rule with the run's extents and values. Error if it refuses them.
+  void ask(const Step& s);
+  // The rule may refuse operands whose extents the plan did not know.
+  void check(const Step& s);
   // The extents depend on values that exist only in the run.
   void infer(const Step& s);
+  // The error of a step, in terms of the graph if a rule has refused.
+  [[noreturn, gnu::cold]] void raise_at(const Step& s, const Error& e);
   // Later steps rely on the types and extents in the plan, so the results must match them.
   void check_planned(const Graph::Node& n, std::size_t k, const Value& v) const;
   void fresh(const Step& s);
@@ -171,6 +177,7 @@ class Frame final : public op::Context {
 
   TENON_NOINLINE void drop(ValueId v) {
     if (std::find(is_output_.begin(), is_output_.end(), v) != is_output_.end()) return;
+    if (at(v).is_tensor()) dropped_.emplace_back(v, at(v).tensor().extents());
     keep(std::exchange(at(v), Value()));
     if (!texts_.empty()) forget_text(v);
   }
@@ -202,6 +209,8 @@ class Frame final : public op::Context {
   std::vector<ValueId> dying_;
   std::vector<std::array<std::size_t, 3>> counts_;
   std::vector<op::Info> infer_in_, infer_out_;
+  std::vector<std::pair<ValueId, Extents>> dropped_;  // values that only the run knew; for messages
+  bool refused_ = false;                              // a rule has ended the run
   SpareMemory spare_;
   Storage arena_;
 };

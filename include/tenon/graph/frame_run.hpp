@@ -45,7 +45,7 @@ inline void Frame::run_bound(std::span<Value> outputs, Profile* profile) {
       }
     }
   };
-  const auto named = [&] { attempt<Error>(steps, [&](const Error& e) { rethrow_at(*steps_[s].node, e); }); };
+  const auto named = [&] { attempt<Error>(steps, [&](const Error& e) { raise_at(steps_[s], e); }); };
   if (const std::exception_ptr failure = caught(named)) {
     release();
     std::rethrow_exception(failure);
@@ -99,6 +99,7 @@ inline void Frame::execute(const Step& s) {
 inline void Frame::perform(const Step& s) {
   switch (s.action) {
     case Action::compute: compute(s); break;
+    case Action::check: check(s); break;
     case Action::rename: {
       const ValueId v = s.node->outputs[0];
       at(v) = s.in[0]->tensor().reshaped(entry(v).info.dims.extents());
@@ -115,14 +116,29 @@ inline void Frame::compute(const Step& s) {
   s.call(*this, s.in, s.out);
 }
 
-inline void Frame::infer(const Step& s) {
-  const Graph::Node& n = *s.node;
+inline void Frame::ask(const Step& s) {
   for (std::size_t k = 0; k < s.in.size(); ++k) infer_in_[k] = s.in[k] ? op::info_of(*s.in[k]) : op::Info{};
   for (std::size_t k = 0; k < s.out.size(); ++k) infer_out_[k] = op::Info{};
   const std::span<const op::Info> in(infer_in_.data(), s.in.size());
-  const std::span<op::Info> out(infer_out_.data(), s.out.size());
-  const op::Message m = n.op.infer(in, out);
-  if (!m.empty()) op::raise_rule(n.op.spec(), in, m);
+  const op::Message m = s.node->op.infer(in, {infer_out_.data(), s.out.size()});
+  if (m.empty()) return;
+  refused_ = true;
+  op::raise_rule(s.node->op.spec(), in, m, s.node->op.version());
+}
+
+inline void Frame::check(const Step& s) {
+  ask(s);
+  for (std::size_t k = 0; k < s.out.size(); ++k)
+    if (s.out[k] != nullptr && !entry(s.node->outputs[k]).info.dims.fits(infer_out_[k].dims))
+      raise(ErrorCode::invalid_model, s.node->op.spec().name, "result ", k,
+            " has other extents than its rule said before");
+  compute(s);
+}
+
+inline void Frame::infer(const Step& s) {
+  const Graph::Node& n = *s.node;
+  ask(s);
+  const std::span<const op::Info> out(infer_out_.data(), s.out.size());
   for (std::size_t k = 0; k < out.size(); ++k) {
     if (s.out[k] == nullptr) continue;
     *s.out[k] = spare_.allocate(out[k].type.element, op::known_extents(n.op.spec(), out[k]), allocator());
@@ -192,10 +208,25 @@ inline void Frame::clear_text() {
   texts_.clear();
 }
 
+inline void Frame::raise_at(const Step& s, const Error& e) {
+  const auto known = [&](ValueId v) {
+    op::Info i = entry(v).info;
+    if (at(v).is_tensor() && entry(v).place == Place::run_time) i = op::info_of(at(v)), i.data = nullptr;
+    for (const auto& [gone, extents] : dropped_)
+      if (gone == v) i.dims = extents;
+    for (std::size_t k = 0; k < s.in.size(); ++k)
+      if (s.node->inputs[k] == v) i = infer_in_[k];
+    return i;
+  };
+  if (std::exchange(refused_, false)) raise_refusal(program_, known);
+  rethrow_at(*s.node, e);
+}
+
 inline void Frame::release() {
   for (ValueId v : renamed_) at(v) = Value();
   for (ValueId v : made_)
     if (at(v)) release_run_time(v);
+  dropped_.clear();
   spare_.end_run();
 }
 

@@ -28,6 +28,7 @@ class Graph {
     bool optional = false;  ///< of an input: it has a default value
   };
   using Node = GraphNode;
+  static constexpr int64_t small_bytes = 128;  ///< the pads of a tensor of eight axes
 
   Graph() : symbols_(std::make_shared<Symbols>()) {}
   /// A graph within another, whose values it may capture; for the attributes of If, Loop and Scan.
@@ -134,9 +135,14 @@ class Graph {
     return id;
   }
   /// Frees the memory of constants and of inputs' default values. The graph can then still be inspected, but
-  /// not run.
+  /// not run. Copies of small ones stay: shapes, axes and scales, on which the extents of other values
+  /// depend.
   void drop_contents() {
-    for (ValueEntry& e : values_) e.content = {}, e.info.data = nullptr;
+    for (ValueEntry& e : values_) {
+      const bool stays = e.content.is_tensor() && e.content.tensor().bytes() <= small_bytes;
+      e.content = stays ? Value(e.content.tensor().clone()) : Value();
+      e.info.data = nullptr;
+    }
   }
   /// The value with a name: looked up here, then in the enclosing graphs, from which it is captured. -1 if
   /// there is none.
@@ -184,6 +190,22 @@ class Graph {
   const std::vector<ValueId>& inputs() const { return inputs_; }
   const std::vector<std::pair<std::string, ValueId>>& outputs() const { return outputs_; }
   const std::vector<ValueId>& captures() const { return captures_; }
+  /// For each value, whether one of these values depends on it or is it.
+  [[nodiscard]] std::vector<bool> needed_by(std::span<const ValueId> outputs) const {
+    std::vector<bool> needed(values_.size());
+    const auto mark = [&](std::span<const ValueId> values) {
+      for (ValueId v : values)
+        if (v >= 0) needed[static_cast<std::size_t>(v)] = true;
+    };
+    mark(outputs);
+    for (std::size_t k = nodes_.size(); k-- > 0;)
+      if (makes(nodes_[k], needed)) mark(nodes_[k].inputs), mark(nodes_[k].captures);
+    return needed;
+  }
+  /// Whether the node makes one of these values.
+  static bool makes(const Node& n, const std::vector<bool>& values) {
+    return std::ranges::any_of(n.outputs, [&](ValueId v) { return values[static_cast<std::size_t>(v)]; });
+  }
   /// For messages.
   const std::string& name() const { return name_; }
   void set_name(std::string name) { name_ = std::move(name); }

@@ -87,7 +87,8 @@ inline std::vector<ValueId> Graph::add_node(std::string node_name, AnyOperator o
                              [&](const Error& e) { tenon::raise(e.code(), detail::describe(n), e.what()); });
   if (!m.empty())
     tenon::raise(m.code() == ErrorCode::invalid_type ? m.code() : ErrorCode::invalid_model,
-                 detail::describe(n), m.view(), " [", op::describe_operands(n.op.spec(), in), "]");
+                 detail::describe(n), m.view(), " [", op::describe_operands(n.op.spec(), in, n.op.version()),
+                 "]");
   if (made == 1 && n.op.renews()) {
     LoweredNode renewed(*this, n, in);
     if (const ValueId id = n.op.renew(renewed); id >= 0) {

@@ -24,7 +24,8 @@ inline std::string describe(const GraphNode& n) {
 }
 /// Rethrows an Error with the node's description prepended to where().
 [[noreturn]] inline void rethrow_at(const GraphNode& n, const Error& e) {
-  const bool itself = e.where().empty() || e.where() == n.op.spec().name;
+  const bool itself =
+      e.where().empty() || e.where() == n.op.spec().name || e.where() == n.op.stated_spec().name;
   raise(e.code(), itself ? describe(n) : str_cat(describe(n), ": ", e.where()), e.message());
 }
 }  // namespace detail

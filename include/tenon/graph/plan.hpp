@@ -6,7 +6,7 @@
 #include <bit>
 
 #include "tenon/base/platform/exceptions.hpp"
-#include "tenon/graph/program.hpp"
+#include "tenon/graph/refusal.hpp"
 
 namespace tenon::TENON_ABI::detail {
 
@@ -24,6 +24,7 @@ enum class Place : uint8_t {
 enum class Action : uint8_t {
   skip,     ///< nothing to do: the results are fixed or share the operand's memory
   compute,  ///< operands and results have memory: call the operator
+  check,    ///< the same for operands whose extents only the run knows: ask the rule first
   rename,   ///< the first result is the first operand's memory under other extents
   infer,    ///< extents are known only in the run: infer, allocate, call
   fresh,    ///< the operator allocates its results itself
@@ -49,8 +50,10 @@ struct Plan {
 
 class Planner {
  public:
-  /// `given` has the types and extents of the program's given values.
-  Planner(const Program& program, std::span<const op::Info> given) : program_(program) {
+  /// `given` has the types and extents of the program's given values. With `of_run`, the plan is for a run:
+  /// rules that refuse operands of unknown extents are asked again in the run, which knows the numbers.
+  Planner(const Program& program, std::span<const op::Info> given, bool of_run = false)
+      : program_(program), of_run_(of_run) {
     plan_.values.resize(program.values().size());
     first_.assign(program.values().size(), -1);
     next_.resize(program.values().size());
@@ -109,11 +112,12 @@ class Planner {
     in_.clear();
     out_.assign(n.outputs.size(), op::Info{});
     for (ValueId v : n.inputs) in_.push_back(v < 0 ? op::Info{} : at(v).info);
-    const auto infer = [&] {
-      const op::Message m = n.op.infer(in_, out_);
-      if (!m.empty()) op::raise_rule(n.op.spec(), in_, m);
-    };
-    attempt<Error>(infer, [&](const Error& e) { rethrow_at(n, e); });
+    const bool certain =
+        std::ranges::all_of(in_, [](const op::Info& i) { return !i.present() || i.dims.known(); });
+    const op::Message refused =
+        attempt<Error>([&] { return n.op.infer(in_, out_); }, [&](const Error& e) { rethrow_at(n, e); });
+    if (!refused.empty() && (certain || !postpone(n)))
+      raise_refusal(program_, n, in_, refused, [&](ValueId v) { return at(v).info; });
     // A provisional result comes from a rule that lacks some of the values it needs, and may still refuse
     // them. The run then calls the rule again with all values.
     bool known = true;
@@ -140,7 +144,19 @@ class Planner {
       place_result(v, s);
       if (n.op.spec().memory == op::Memory::join) adopt(n, v);
     }
-    return Action::compute;
+    // A rule may tell the results from the other extents, such as those of one operand of a broadcast.
+    return certain ? Action::compute : Action::check;
+  }
+
+  /// Whether the run can ask the rule again that has refused the operands. The results' extents are then
+  /// unknown.
+  bool postpone(const Graph::Node& n) {
+    if (!of_run_ || !n.op.planned()) return false;
+    for (op::Info& i : out_) {
+      if (i.type.kind != Kind::tensor || i.type.element == DType::undefined) return false;
+      i.dims = {}, i.propagated = {};
+    }
+    return true;
   }
 
   bool values_known(ValueId v) const {
@@ -325,6 +341,7 @@ class Planner {
   }
 
   const Program& program_;
+  const bool of_run_;
   Plan plan_;
   std::vector<int> outputs_;   // for each value: its index in the program's outputs, or -1
   std::vector<int> first_;     // the first step that writes a root's memory, or -1
@@ -332,5 +349,11 @@ class Planner {
   std::vector<bool> joins_;    // roots that contain operands of a join
   std::vector<op::Info> in_, out_;
 };
+
+/// The plan for a run. If a later node stands in the way of postponing a refusal, that is raised now.
+inline Plan plan_of_run(const Program& program, std::span<const op::Info> given) {
+  return attempt<Error>([&] { return Planner(program, given, true).take(); },
+                        [&](const Error&) { return Planner(program, given).take(); });
+}
 
 }  // namespace tenon::TENON_ABI::detail

@@ -39,6 +39,11 @@ class Program {
   /// The graph's inputs in order, then the captures in use.
   const std::vector<Given>& given() const { return given_; }
   const std::vector<ValueId>& outputs() const { return outputs_; }
+  /// The outputs as the program was asked for them. Passes may replace a value by an equal one.
+  const std::vector<ValueId>& requested() const { return requested_; }
+  /// The graph that the program was made of, or another one with the same nodes and values, by which errors
+  /// are described. Null if it no longer exists.
+  std::shared_ptr<const Graph> origin() const { return origin_.lock(); }
   /// The value if it does not depend on a run, else empty. The first call for an unaligned tensor copies it;
   /// runs of a finished program see only the tensors that `stored` returns.
   const Value& constant(ValueId v) const;
@@ -100,12 +105,13 @@ class Program {
     set_constant(v, std::move(value));
     return v;
   }
-  /// Adds a node and returns its results. A node over constants is computed at once, which makes its results
+  /// Adds a node and returns its results. Errors and reports call it by the name and the operator of node
+  /// `of`, part of whose work it does. A node over constants is computed at once, which makes its results
   /// constants.
-  std::vector<ValueId> add_node(std::string name, AnyOperator op, std::vector<ValueId> inputs,
-                                int results = 1);
-  /// Replaces a node's operator and inputs; its results keep their ids.
-  void replace(int number, AnyOperator op, std::vector<ValueId> inputs);
+  std::vector<ValueId> add_node(int of, AnyOperator op, std::vector<ValueId> inputs, int results = 1);
+  /// Replaces a node's operator and inputs; its results keep their ids. Errors and reports call it by the
+  /// name and the operator of node `of`, or as before.
+  void replace(int number, AnyOperator op, std::vector<ValueId> inputs, int of = -1);
   /// Makes a node read `to` in place of `from`.
   void redirect(int reader, ValueId from, ValueId to);
   /// Makes all nodes but the maker of `to` read `to` in place of `from`, and likewise the program's outputs.
@@ -205,6 +211,9 @@ class Program {
   void remove_unread(std::vector<ValueId> values);
 
   ValueId add_value(std::string name);
+  AnyOperator standing_for(int of, AnyOperator op) const {
+    return node(of).op ? op.in_place_of(node(of).op) : op;  // else it was removed
+  }
   std::vector<op::Info> inferred(const AnyOperator& op, const Node& n) const;
   /// Infers a node's results. Returns whether their infos changed.
   bool infer(int n);
@@ -220,7 +229,8 @@ class Program {
       o.reports->push_back({o.where + detail::describe(node(n)), edit_->pass, applied, str_cat(text...)});
   }
 
-  std::vector<ValueId> outputs_;
+  std::vector<ValueId> outputs_, requested_;
+  std::weak_ptr<const Graph> origin_;
   bool fold_;
   // Only during construction:
   Allocator* folded_;

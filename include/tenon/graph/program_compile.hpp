@@ -35,7 +35,12 @@ class Probe final : public op::Body {
 
 inline Program::Program(const Graph& graph, std::vector<ValueId> outputs, std::span<const ValueId> replaced,
                         const ProgramOptions& options, const ProgramScope* scope, Graph* drained)
-    : outputs_(std::move(outputs)), fold_(options.fold), folded_(options.folded), budget_(options.budget) {
+    : outputs_(std::move(outputs)),
+      requested_(outputs_),
+      origin_(options.origin),
+      fold_(options.fold),
+      folded_(options.folded),
+      budget_(options.budget) {
   detail::Meter::Owner own;
   if (folded_ == nullptr)
     folded_ = (own = detail::Meter::make(default_allocator(), options.max_folded_bytes)).get();

@@ -18,9 +18,9 @@ inline void Program::name_extents(ValueId v, op::Info& i) const {
       i.dims[k] = Dim::symbol(static_cast<int32_t>(first + int64_t{v} * max_rank + k));
 }
 
-inline std::vector<ValueId> Program::add_node(std::string name, AnyOperator op, std::vector<ValueId> inputs,
+inline std::vector<ValueId> Program::add_node(int of, AnyOperator op, std::vector<ValueId> inputs,
                                               int results) {
-  Node n{std::move(name), std::move(op), std::move(inputs), {}, {}};
+  Node n{node(of).name, standing_for(of, std::move(op)), std::move(inputs), {}, {}};
   n.captures = detail::outer_values(n.op);
   for (int k = 0; k < results; ++k) n.outputs.push_back(add_value({}));
   const std::vector<ValueId> outputs = n.outputs;
@@ -32,8 +32,10 @@ inline std::vector<ValueId> Program::add_node(std::string name, AnyOperator op, 
   return outputs;
 }
 
-inline void Program::replace(int number, AnyOperator op, std::vector<ValueId> inputs) {
+inline void Program::replace(int number, AnyOperator op, std::vector<ValueId> inputs, int of) {
   Node& n = at(number);
+  op = standing_for(of < 0 ? number : of, std::move(op));
+  if (of >= 0) n.name = node(of).name;
   edit_->changed = true;
   std::vector<ValueId> left;
   for_each_operand(n, [&](ValueId v) { left.push_back(v); });

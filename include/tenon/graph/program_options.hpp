@@ -8,6 +8,7 @@
 
 namespace tenon::TENON_ABI {
 
+class Graph;
 class Program;
 
 struct ProgramOptions {
@@ -20,6 +21,7 @@ struct ProgramOptions {
   std::vector<PassReport>* reports = nullptr;  ///< receives the passes' reports; null: not requested
   std::string where{};                         ///< prefix of nodes in reports
   const detail::Budget* budget = nullptr;      ///< bounds the compilation time; null: unbounded
+  std::weak_ptr<const Graph> origin{};         ///< see Program::origin
 };
 
 /// The context of a body: the enclosing program, and the types and extents of the body's inputs.

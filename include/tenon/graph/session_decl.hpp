@@ -38,8 +38,9 @@ struct SessionOptions {
   /// applies none.
   std::optional<std::vector<Pass>> passes{};
   bool explain = false;  ///< keep the passes' reports for Session::reports
-  /// If set, the session keeps only the constants that its runs read, in the kernels' layouts. It reads the
-  /// graph again for a run that requests other values by name, or overrides inputs that have default values.
+  /// If set, the session keeps only small constants, and those that its runs read, in the kernels' layouts.
+  /// It reads the graph again for a run that requests other values by name, or overrides inputs that have
+  /// default values.
   std::shared_ptr<const GraphSource> source{};
   /// The number of programs kept in addition to the graph's own, each with constants in its kernels' layouts:
   /// one for each list of RunOptions::outputs and each set of overridden inputs. The least recently used one

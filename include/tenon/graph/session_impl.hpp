@@ -47,7 +47,7 @@ struct Session::State {
     std::exception_ptr other;
   };
 
-  State(Graph graph, SessionOptions options);
+  State(Graph of, SessionOptions with);
 
   const std::vector<std::string>& requested(const RunOptions& o) const {
     return o.outputs.empty() ? names : o.outputs;
@@ -74,7 +74,8 @@ struct Session::State {
   void compile(Variant& variant, const Graph& from, std::vector<ValueId> ids, const detail::Budget* budget,
                Graph* drained = nullptr, std::vector<PassReport>* receiver = nullptr) const;
 
-  Graph graph;
+  const std::shared_ptr<Graph> origin;  // of the programs
+  Graph& graph;
   SessionOptions options;
   std::shared_ptr<ThreadPool> pool;
   std::vector<std::string> names;
@@ -111,7 +112,7 @@ TENON_SESSION Session::Session(Graph graph, SessionOptions options)
     : state_(std::make_unique<State>(std::move(graph), std::move(options))) {}
 
 TENON_SESSION Session::State::State(Graph of, SessionOptions with)
-    : graph(std::move(of)), options(std::move(with)) {
+    : origin(std::make_shared<Graph>(std::move(of))), graph(*origin), options(std::move(with)) {
   simd::check_request();
   if (options.executor == nullptr && options.threads > 1) {
     pool = std::make_shared<ThreadPool>(options.threads);
@@ -314,18 +315,9 @@ TENON_SESSION int64_t Session::State::default_folded(const Graph& graph) {
 
 TENON_SESSION std::vector<bool> Session::State::needed_inputs(const Graph& graph,
                                                               std::span<const ValueId> outputs) {
-  std::vector<bool> read(graph.values().size());
-  const auto is_read = [&](ValueId v) { return read[static_cast<std::size_t>(v)]; };
-  const auto mark = [&](std::span<const ValueId> values) {
-    for (ValueId v : values)
-      if (v >= 0) read[static_cast<std::size_t>(v)] = true;
-  };
-  mark(outputs);
-  for (std::size_t k = graph.nodes().size(); k-- > 0;)
-    if (const Graph::Node& n = graph.nodes()[k]; std::ranges::any_of(n.outputs, is_read))
-      mark(n.inputs), mark(n.captures);
+  const std::vector<bool> values = graph.needed_by(outputs);
   std::vector<bool> needed;
-  for (ValueId v : graph.inputs()) needed.push_back(is_read(v));
+  for (ValueId v : graph.inputs()) needed.push_back(values[static_cast<std::size_t>(v)]);
   return needed;
 }
 
@@ -333,7 +325,8 @@ TENON_SESSION void Session::State::compile(Variant& variant, const Graph& from, 
                                            const detail::Budget* budget, Graph* drained,
                                            std::vector<PassReport>* receiver) const {
   const ScopedPool use(executor());
-  ProgramOptions program{.fold = options.fold_constants, .reports = receiver, .budget = budget};
+  ProgramOptions program{
+      .fold = options.fold_constants, .reports = receiver, .budget = budget, .origin = origin};
   program.max_folded_bytes = options.max_folded_bytes ? *options.max_folded_bytes : default_folded(from);
   if (options.passes) program.passes = *options.passes;
   variant.needed = needed_inputs(from, ids);

@@ -48,25 +48,26 @@ class ChannelBlocks {
     const auto found = blocked_.find(v);
     return found == blocked_.end() ? -1 : found->second;
   }
-  ValueId to_blocks(ValueId v) {
-    if (blocks(v) < 0) blocked_[v] = p_.add_node({}, AnyOperator::make(ToBlocks{block_}), {v})[0];
+  /// The same, made for node n if need be.
+  ValueId to_blocks(int n, ValueId v) {
+    if (blocks(v) < 0) blocked_[v] = p_.add_node(n, AnyOperator::make(ToBlocks{block_}), {v})[0];
     return blocks(v);
   }
   const Dims& dims(ValueId v) const { return p_.info(v).dims; }
 
-  /// Replaces a value with `blocked`.
-  void give(ValueId y, ValueId blocked) {
-    const ValueId plain = p_.add_node({}, AnyOperator::make(FromBlocks{dims(y)[1].value()}), {blocked})[0];
+  /// Replaces a result of node n with `blocked`.
+  void give_value(int n, ValueId y, ValueId blocked) {
+    const ValueId plain = p_.add_node(n, AnyOperator::make(FromBlocks{dims(y)[1].value()}), {blocked})[0];
     p_.redirect(y, plain);
     blocked_[plain] = blocked;
   }
-  /// Replaces a node's result with `blocked`.
+  /// Replaces a node's only result with `blocked`.
   void give(int n, ValueId blocked, std::string_view text) {
     p_.applied(n, text);
-    give(p_.node(n).outputs[0], blocked);
+    give_value(n, p_.node(n).outputs[0], blocked);
   }
   ValueId add(int n, AnyOperator op, std::vector<ValueId> inputs) {
-    return p_.add_node(p_.node(n).name, std::move(op), std::move(inputs))[0];
+    return p_.add_node(n, std::move(op), std::move(inputs))[0];
   }
   /// Whether the result has a known number of channels, and no body reads it.
   bool gives_channels(int n) const {
@@ -113,8 +114,8 @@ class ChannelBlocks {
                                                conv.factors.empty() ? nullptr : conv.factors.data()},
                                               blocked.weights.as<float>());
     if (conv.bias) blocked.bias = in_blocks(static_cast<const float*>(conv.bias.data()), g.out_channels);
-    std::vector<ValueId> inputs{blocked.plain_x ? in[0] : to_blocks(in[0])};
-    if (in.size() > 1) inputs.push_back(to_blocks(in[1]));
+    std::vector<ValueId> inputs{blocked.plain_x ? in[0] : to_blocks(n, in[0])};
+    if (in.size() > 1) inputs.push_back(to_blocks(n, in[1]));
     std::string text = blocked.winograd ? "blocked, by Winograd" : "blocked";
     int last = n;
     if (const int next = p_.only_reader(p_.node(n).outputs[0]);
@@ -286,9 +287,9 @@ class ChannelBlocks {
     }
     const ValueId split = p_.add_constant({}, AnyTensor(std::move(lengths)));
     const std::vector<ValueId> parts =
-        p_.add_node(node.name, AnyOperator::make(op::Split{.axis = 1}), {x, split}, count);
+        p_.add_node(n, AnyOperator::make(op::Split{.axis = 1}), {x, split}, count);
     p_.applied(n, "blocked");
-    for (std::size_t k = 0; k < parts.size(); ++k) give(node.outputs[k], parts[k]);
+    for (std::size_t k = 0; k < parts.size(); ++k) give_value(n, node.outputs[k], parts[k]);
   }
 
   /// A Resize of spatial axes. If it lists all axes, the axis of lanes is added, and the blocks' axis must

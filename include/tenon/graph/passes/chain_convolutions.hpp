@@ -51,8 +51,7 @@ inline void apply_chain_convolutions(Program& program) {
     std::vector<ValueId> inputs = program.node(last).inputs;
     inputs[0] = program.node(n).inputs[0];
     const ValueId y = program.node(last).outputs[0];
-    program.redirect(
-        y, program.add_node(program.node(last).name, AnyOperator::make(chain), std::move(inputs))[0]);
+    program.redirect(y, program.add_node(n, AnyOperator::make(chain), std::move(inputs))[0]);
   });
 }
 

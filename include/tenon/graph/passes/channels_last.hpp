@@ -52,9 +52,9 @@ class ChannelsLast {
     const auto found = last_.find(v);
     return found == last_.end() ? -1 : found->second;
   }
-  ValueId to_last(ValueId v) {
+  ValueId to_last(int n, ValueId v) {
     if (last(v) < 0)
-      last_[v] = p_.add_node({}, AnyOperator::make(MoveChannels{p_.info(v).type.element}), {v})[0];
+      last_[v] = p_.add_node(n, AnyOperator::make(MoveChannels{p_.info(v).type.element}), {v})[0];
     return last(v);
   }
   /// Replaces a node's result with `to`, whose bytes are raised and have their channels last.
@@ -62,12 +62,12 @@ class ChannelsLast {
     const ValueId y = p_.node(n).outputs[0];
     p_.applied(n, text);
     const ValueId plain =
-        p_.add_node({}, AnyOperator::make(MoveChannels{p_.info(y).type.element, true}), {to})[0];
+        p_.add_node(n, AnyOperator::make(MoveChannels{p_.info(y).type.element, true}), {to})[0];
     p_.redirect(y, plain);
     last_[plain] = to;
   }
   ValueId add(int n, AnyOperator op, std::vector<ValueId> inputs) {
-    return p_.add_node(p_.node(n).name, std::move(op), std::move(inputs))[0];
+    return p_.add_node(n, std::move(op), std::move(inputs))[0];
   }
 
   void take_convolution(int n, const QuantizedConv& q) {
@@ -103,7 +103,7 @@ class ChannelsLast {
                                   q.bias ? static_cast<const int32_t*>(q.bias.data()) : nullptr,
                                   raised(q.x).zero, c.weights.as<int32_t>());
     if (!c.plain_x) c.x = raised(c.x);
-    give(n, add(n, AnyOperator::make(c), {c.plain_x ? x : to_last(x)}), "channels last");
+    give(n, add(n, AnyOperator::make(c), {c.plain_x ? x : to_last(n, x)}), "channels last");
   }
 
   /// A node whose inputs all exist with channels last.

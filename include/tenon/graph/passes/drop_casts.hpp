@@ -30,7 +30,7 @@ inline void drop_cast(Program& program, int n) {
   if (like == nullptr || !program.stored(x)) return;
   const op::Cast cast{
       .round_mode = like->round_mode, .saturate = like->saturate, .to = static_cast<int64_t>(to.element)};
-  drop(program, n, program.add_node({}, AnyOperator::make(cast), {x})[0]);
+  drop(program, n, program.add_node(n, AnyOperator::make(cast), {x})[0]);
 }
 
 }  // namespace detail

@@ -112,7 +112,7 @@ class Attentions {
     const bool in_order = std::ranges::equal(perm, std::array{0, 1, 2, 3});
     if (in_order) k = unscaled(k);
     p_.applied(n, "fused with ", p_.label(last), " and the product before it into Attention");
-    if (!in_order) k = p_.add_node(transpose.name, AnyOperator::make(op::Transpose{perm}), {k})[0];
+    if (!in_order) k = p_.add_node(p_.maker(keys_), AnyOperator::make(op::Transpose{perm}), {k})[0];
     std::vector<ValueId> operands{q_, k, v};
     FusedAttention attention{.scale = static_cast<float>(scale_)};
     const int back = steps_before_heads(operands) ? transpose_back(p_.node(last).outputs[0]) : -1;
@@ -121,13 +121,13 @@ class Attentions {
       if (back < 0) break;
       x = p_.node(p_.maker(x)).inputs[0];
       const ValueId joined = extents({0, 0, (dims(x)[2] * dims(x)[3]).value()});
-      x = p_.add_node({}, AnyOperator::make(op::Reshape{}), {x, joined})[0];
+      x = p_.add_node(n, AnyOperator::make(op::Reshape{}), {x, joined})[0];
     }
     if (back >= 0) attention.heads = heads.value();
     if (mask_ >= 0) operands.push_back(mask_);
     AnyOperator op = AnyOperator::make<FusedAttention, fused_types.tensor>(attention);
-    if (back < 0) return p_.replace(last, std::move(op), std::move(operands));
-    const ValueId y = p_.add_node(p_.node(last).name, std::move(op), std::move(operands))[0];
+    if (back < 0) return p_.replace(last, std::move(op), std::move(operands), n);
+    const ValueId y = p_.add_node(n, std::move(op), std::move(operands))[0];
     p_.replace(back, AnyOperator::make(op::Reshape{}), {y, extents({0, 0, heads.value(), size.value()})});
   }
 

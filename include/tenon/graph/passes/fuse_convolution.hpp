@@ -145,7 +145,7 @@ inline void apply_fuse_convolution(Program& program) {
       detail::set_weights<C>(fused, program, in[1], b, map ? &*map : nullptr);
     });
     program.applied(n, with.empty() ? "alone" : "fused with " + with);
-    program.replace(last, AnyOperator::make(fused), std::move(operands));
+    program.replace(last, AnyOperator::make(fused), std::move(operands), n);
   });
 }
 

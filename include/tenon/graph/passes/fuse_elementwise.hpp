@@ -47,6 +47,7 @@ class ElementwiseGroups {
       const ValueId v = node.inputs[k];
       if (v < 0) continue;
       const bool whole = is_whole(v, node) && !(function && k > 0);
+      if (p_.info(v).type.element == DType::string) return false;  // errors would name the wrong node
       if (!whole && !p_.info(v).dims.count().is(1)) return false;
       any |= whole;
     }

@@ -35,7 +35,7 @@ inline void fuse_add(Program& program, int number) {
   const auto end = end_of(program, n.outputs[0]);
   if (!end) return program.skipped(number, "the result is not quantised to 8 bits");
   program.applied(number, "in integers", end->with);
-  program.replace(end->node, AnyOperator::make(QuantizedAdd{a->as, b->as, end->y}), {a->v, b->v});
+  program.replace(end->node, AnyOperator::make(QuantizedAdd{a->as, b->as, end->y}), {a->v, b->v}, number);
 }
 
 inline void fuse_mul(Program& program, int number) {
@@ -58,14 +58,14 @@ inline void fuse_mul(Program& program, int number) {
     q.spread = true;
   }
   program.applied(number, "in integers", end->with);
-  program.replace(end->node, AnyOperator::make(q), {a->v, b->v});
+  program.replace(end->node, AnyOperator::make(q), {a->v, b->v}, number);
 }
 
 inline void fuse_average(Program& program, int number, int pool, const ByteScale& as) {
   const auto x = dequantized_bytes(program, program.node(pool).inputs[0]);
   if (!x) return;
   program.applied(pool, "in integers");
-  program.replace(number, AnyOperator::make(QuantizedGlobalAverage{x->as, ByteRange::of(as)}), {x->v});
+  program.replace(number, AnyOperator::make(QuantizedGlobalAverage{x->as, ByteRange::of(as)}), {x->v}, pool);
 }
 
 }  // namespace qdq_detail

@@ -155,7 +155,7 @@ inline bool replace_product(Program& program, int number, PackedMatMul packed, b
                                                    : "for few rows";
   program.applied(number, how, with.empty() ? "" : ", ", with);
   program.replace(last, file ? AnyOperator::make(FileMatMul{packed, file}) : AnyOperator::make(packed),
-                  std::move(operands));
+                  std::move(operands), number);
   return true;
 }
 

@@ -53,7 +53,7 @@ inline void apply_pack_quantized(Program& program) {
     FloatsOfSums floats(program, number, q, operands);
     floats.take_cast();
     program.applied(number, "packed", floats.report());
-    program.replace(floats.last(), AnyOperator::make(q), std::move(operands));
+    program.replace(floats.last(), AnyOperator::make(q), std::move(operands), number);
   });
   program.for_each<op::QLinearMatMul>([&](int number, const op::QLinearMatMul&) {
     const Graph::Node& n = program.node(number);

@@ -116,30 +116,29 @@ class WideRegions {
     return true;
   }
 
-  /// The value in float.
-  ValueId wide(ValueId v) {
+  /// The value in float, for node n.
+  ValueId wide(int n, ValueId v) {
     if (v < 0 || !is_narrow(v)) return v;
     const auto [found, is_new] = wide_.emplace(v, -1);
-    if (is_new) found->second = cast(v, DType::float32);
+    if (is_new) found->second = cast(n, v, DType::float32);
     return found->second;
   }
-  ValueId cast(ValueId v, DType to) {
-    return p_.add_node({}, AnyOperator::make(op::Cast{.to = static_cast<int64_t>(to)}), {v})[0];
+  ValueId cast(int n, ValueId v, DType to) {
+    return p_.add_node(n, AnyOperator::make(op::Cast{.to = static_cast<int64_t>(to)}), {v})[0];
   }
   void widen(int n) {
     const Graph::Node& node = p_.node(n);
     p_.applied(n, "in float");
     std::vector<ValueId> inputs;
-    for (ValueId v : node.inputs) inputs.push_back(wide(v));
+    for (ValueId v : node.inputs) inputs.push_back(wide(n, v));
     const std::vector<ValueId> from = node.outputs;
-    const std::vector<ValueId> to =
-        p_.add_node(node.name, node.op, std::move(inputs), static_cast<int>(from.size()));
+    const std::vector<ValueId> to = p_.add_node(n, node.op, std::move(inputs), static_cast<int>(from.size()));
     for (std::size_t k = 0; k < from.size(); ++k) {
       if (!is_narrow(from[k])) {
         p_.redirect(from[k], to[k]);
         continue;
       }
-      const ValueId narrow = cast(to[k], p_.info(from[k]).type.element);
+      const ValueId narrow = cast(n, to[k], p_.info(from[k]).type.element);
       wide_[narrow] = to[k];
       p_.redirect(from[k], narrow);
     }

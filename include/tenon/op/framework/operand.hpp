@@ -120,14 +120,16 @@ inline Value to_value(AnyView v) {
                    Storage::borrow(v.data(), static_cast<std::size_t>(v.bytes())));
 }
 
-/// The operands as text, for messages: "X: tensor(float) (2,3)".
-[[gnu::cold]] inline std::string describe_operands(const Spec& spec, std::span<const Info> in) {
+/// The operands as text, for messages, with the names that a version of the operator gives them: "X:
+/// tensor(float) (2,3)".
+[[gnu::cold]] inline std::string describe_operands(const Spec& spec, std::span<const Info> in,
+                                                   int version = always) {
   std::string text;
   for (std::size_t i = 0; i < in.size(); ++i) {
     if (!in[i].present()) continue;
     const bool stated = static_cast<int>(i) < spec.inputs.size() || spec.variadic_inputs();
     text += str_cat(text.empty() ? "" : ", ",
-                    stated ? spec.input(static_cast<int>(i)).name : std::string_view("?"), ": ",
+                    stated ? spec.input(static_cast<int>(i), version).name : std::string_view("?"), ": ",
                     to_string(in[i].type));
     if (in[i].dims.ranked()) {
       Message m;
@@ -137,8 +139,9 @@ inline Value to_value(AnyView v) {
   }
   return text;
 }
-[[noreturn, gnu::cold]] inline void raise_rule(const Spec& spec, std::span<const Info> in, const Message& m) {
-  raise(m.code(), spec.name, m.view(), " [", describe_operands(spec, in), "]");
+[[noreturn, gnu::cold]] inline void raise_rule(const Spec& spec, std::span<const Info> in, const Message& m,
+                                               int version = always) {
+  raise(m.code(), spec.name, m.view(), " [", describe_operands(spec, in, version), "]");
 }
 
 template <class A>

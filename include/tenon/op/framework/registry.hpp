@@ -226,13 +226,15 @@ class AnyOperator {
   /// The same operator in place of `old`, by whose name and version messages call it.
   AnyOperator in_place_of(const AnyOperator& old) const {
     AnyOperator op = *this;
-    op.stated_ = old.class_->spec;
-    op.stated_version_ = old.version_;
+    op.stated_ = &old.stated_spec();
+    op.stated_version_ = old.stated_ != nullptr ? old.stated_version_ : old.version_;
     return op;
   }
+  /// The specification of the operator that the model states.
+  const op::Spec& stated_spec() const { return stated_ != nullptr ? *stated_ : spec(); }
   /// "Softmax-11": as the model states it.
   std::string stated() const {
-    return stated_ ? str_cat(stated_->name, "-", stated_version_) : str_cat(spec().name, "-", version_);
+    return str_cat(stated_spec().name, "-", stated_ != nullptr ? stated_version_ : version_);
   }
 
  private:

@@ -58,7 +58,7 @@ class FunctionsOfBytes {
       std::vector<ValueId> inputs = program.node(m).inputs;
       for (ValueId& u : inputs)
         if (u >= 0 && numbers_.contains(u)) u = numbers_[u];
-      numbers_[program.node(m).outputs[0]] = program.add_node({}, op, std::move(inputs))[0];
+      numbers_[program.node(m).outputs[0]] = program.add_node(m, op, std::move(inputs))[0];
     }
     return numbers_[of];
   }

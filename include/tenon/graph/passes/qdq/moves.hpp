@@ -28,9 +28,9 @@ inline void restore_later(Program& program, int number) {
   std::vector<ValueId> inputs = n.inputs;
   inputs[0] = x->v;
   program.applied(next, "orders bytes");
-  const ValueId moved = program.add_node(n.name, AnyOperator(n.op), std::move(inputs))[0];
+  const ValueId moved = program.add_node(next, AnyOperator(n.op), std::move(inputs))[0];
   program.replace(next, AnyOperator::make(op::DequantizeLinear{}),
-                  {moved, one_number(program, x->as.scale), zero_point(program, x->as)});
+                  {moved, one_number(program, x->as.scale), zero_point(program, x->as)}, number);
 }
 
 /// Moves a QuantizeLinear before nodes that then reorder bytes instead of floats.
@@ -48,10 +48,10 @@ inline void quantize_earlier(Program& program, int number) {
     program.applied(m, "orders bytes");
     const AnyOperator order(n.op);
     const ValueId scale = one_number(program, as->scale), zero = zero_point(program, *as);
-    inputs[0] = program.add_node(program.node(number).name, AnyOperator::make(op::QuantizeLinear{}),
-                                 {inputs[0], scale, zero})[0];
+    inputs[0] =
+        program.add_node(number, AnyOperator::make(op::QuantizeLinear{}), {inputs[0], scale, zero})[0];
     const int earlier = program.maker(inputs[0]);
-    program.replace(number, order, std::move(inputs));
+    program.replace(number, order, std::move(inputs), m);
     number = earlier;
   }
 }
@@ -71,7 +71,7 @@ inline void fuse_move(Program& program, int number, int mover, const ByteScale& 
     inputs[k] = x->v;
   }
   program.applied(mover, "in integers");
-  program.replace(number, AnyOperator(n.op), std::move(inputs));
+  program.replace(number, AnyOperator(n.op), std::move(inputs), mover);
 }
 
 }  // namespace tenon::TENON_ABI::passes::qdq_detail

@@ -76,7 +76,7 @@ inline void fuse_conv(Program& program, int number, const op::Conv& conv) {
     return program.skipped(number, "the bias is not constant, or not in reach of 32 bits");
   set_filter(q, *w);
   program.applied(number, "in integers", end->with);
-  program.replace(end->node, AnyOperator::make(q), {x->v});
+  program.replace(end->node, AnyOperator::make(q), {x->v}, number);
 }
 
 /// A convolution that already takes integers.
@@ -116,7 +116,7 @@ inline void fuse_to_floats(Program& program, int number, const Bytes& a, const W
     return program.skipped(number, "C is neither a row nor of the result's extents");
   floats.take_arithmetic();
   program.applied(number, "sums are integers", floats.report());
-  program.replace(floats.last(), AnyOperator::make(q), std::move(operands));
+  program.replace(floats.last(), AnyOperator::make(q), std::move(operands), number);
 }
 
 /// A MatMul or Gemm; `bias` is Gemm's C.
@@ -145,7 +145,8 @@ inline void fuse_product(Program& program, int number, bool gemm, bool trans_b, 
     return program.replace(
         end->node, AnyOperator::make(op::QLinearMatMul{}),
         {a->v, scale(a->as.scale), zero_point(program, a->as), b->v, scale(b->as.scale),
-         zero_point(program, b->as), scale(end->y.as.scale), zero_point(program, end->y.as)});
+         zero_point(program, b->as), scale(end->y.as.scale), zero_point(program, end->y.as)},
+        number);
   }
   if (w->data->rank() != 2) return program.skipped(number, "B is no matrix");
   if (dims.rank() < 2) return program.skipped(number, "A is a vector");
@@ -170,7 +171,7 @@ inline void fuse_product(Program& program, int number, bool gemm, bool trans_b, 
     return fuse_to_floats(program, number, *a, *w, trans_b, bias);
   q.b = packed_matrix(*w->data, w->zero, trans_b);
   program.applied(number, "in integers", end->with);
-  program.replace(end->node, AnyOperator::make(q), {a->v});
+  program.replace(end->node, AnyOperator::make(q), {a->v}, number);
 }
 
 }  // namespace tenon::TENON_ABI::passes::qdq_detail
