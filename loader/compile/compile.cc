@@ -25,7 +25,7 @@ ModelPart compile_here(const Model& model, const CompileOptions& options) {
     for (const std::string& line : program.refused()) text += str_cat("\n  ", line);
     throw Error(ErrorCode::not_supported, "compile", text);
   }
-  return program.take(emission::namespace_name(options.name));
+  return program.part(emission::namespace_name(options.name));
 }
 
 }  // namespace

@@ -54,10 +54,12 @@ struct CompiledModel {
 /// They also fold the constants that nodes compute, whose last bits may then differ from a session's on
 /// the target.
 ///
+/// The bodies of If, Loop and Scan become blocks of `run`. The extents of their results and states have to be
+/// the same in each run of a body. The number of a Loop's runs may depend on data if it has no scan outputs.
+///
 /// Error{invalid_argument} for shapes that name nothing and for extents that are left open, each named.
-/// Error{not_supported} with a line for each node that a header cannot express: it runs bodies, its results'
-/// extents are known only at run time, it works on strings, sequences or maps, or another library does its
-/// work.
+/// Error{not_supported} with a line for each node that a header cannot express: its results' extents are
+/// known only at run time, it works on strings, sequences or maps, or another library does its work.
 [[nodiscard]] CompiledModel compile(std::span<const HeaderText> files, const Model& model,
                                     const CompileOptions& options = {});
 

@@ -59,12 +59,13 @@ constexpr std::string_view library_names[] = {
     "tan",      "tanh",      "tee",      "tgamma", "time",     "timezone",  "trunc",       "truncate",
     "tzset",    "unlink",    "vfork",    "wait",   "write",    "y0",        "y1",          "yn"};
 
-/// Whether the text may define such a name itself: op3, in1, out0, list5, local2.
+/// Whether the text may define such a name itself: op3, in1, out0, list5, local2, trip4.
 bool is_numbered(std::string_view text) {
   const std::size_t stem = text.find_first_of("0123456789");
   if (stem == std::string_view::npos || text.find_first_not_of("0123456789", stem) != std::string_view::npos)
     return false;
-  constexpr std::string_view stems[] = {"in", "list", "local", "op", "out"};
+  constexpr std::string_view stems[] = {"go", "in",  "list",  "local", "next",
+                                        "op", "out", "state", "steps", "trip"};
   return std::ranges::find(stems, text.substr(0, stem)) != std::end(stems);
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "loader/compile/measure.hpp"
 #include "loader/compile/scratch_peak.hpp"
 #include "tenon/op/nn/attention.hpp"
 #include "tenon/simd/arch.hpp"
@@ -12,7 +13,7 @@ namespace tenon::TENON_ABI::emission {
 Emission::Emission(const Registry& registry, const Session& session, const CompileOptions& options)
     : registry_(registry),
       session_(session),
-      program_(session.program()),
+      program_(&session.program()),
       constants_(options.weights_threshold) {
   Identifiers names;
   const Graph& g = session.graph();
@@ -20,34 +21,24 @@ Emission::Emission(const Registry& registry, const Session& session, const Compi
     if (const ValueId v = g.inputs()[k]; !g.entry(v).content)
       inputs_.push_back({names.fresh(g.entry(v).name), v, static_cast<int>(k)});
   for (std::size_t o = 0; o < g.outputs().size(); ++o)
-    outputs_.push_back({names.fresh(g.outputs()[o].first), program_.outputs()[o], static_cast<int>(o)});
+    outputs_.push_back({names.fresh(g.outputs()[o].first), program_->outputs()[o], static_cast<int>(o)});
   headers_.insert("tenon/op/framework/compiled.hpp");
   headers_.insert("tenon/simd/arch.hpp");  // tells the level
 }
 
 void Emission::add(Feeds feeds, Feeds others) {
-  plan_ = tenon::detail::plan_of(program_, feeds);
+  plan_ = plan_with(feeds);
   for (Feeds* f : {&feeds, &others}) feed_lengths(*f);
   operands_.assign(plan_.values.size(), std::string());
   place_values();
+  written_.clear();
   std::string body;
-  tile_bytes_ = 0;
-  for (std::size_t s = 0; s < program_.nodes().size(); ++s) {
-    const Graph::Node& n = program_.nodes()[s];
-    try {
-      body += node(n, plan_.actions[s]);
-    } catch (const Refused& r) {
-      refused_.insert(str_cat(tenon::detail::describe(n), ": ", r.reason));
-    }
-  }
-  if (!refused_.empty()) return;
-  for (const Parameter& o : outputs_) {
-    const std::string from = pointer(o.value), to = str_cat("out", o.number);
-    if (from != to) body += str_cat("  std::memcpy(", to, ", ", from, ", ", bytes(o.value), ");\n");
-    note_type(o.value);
-  }
-  const int64_t scratch = peak(feeds, others);
-  arena_bytes_ = std::max(arena_bytes_, plan_.arena_bytes + tile_bytes_);
+  if (!nodes(body) || !refused_.empty()) return;
+  body += results();
+  int64_t scratch = written_.empty() ? peak(feeds, others) : scratch_of(*program_, plan_, feeds, others);
+  for (const auto& [program, plan] : written_)
+    scratch = std::max(scratch, scratch_of(*program, plan, {}, {}));
+  arena_bytes_ = std::max(arena_bytes_, plan_.arena_bytes);
   scratch_bytes_ = std::max(scratch_bytes_, scratch);
   auto& [parameters, text] = functions_.emplace_back();
   views_.clear();
@@ -68,7 +59,46 @@ void Emission::add(Feeds feeds, Feeds others) {
   text += body;
 }
 
-ModelPart Emission::take(const std::string& name) {
+Emission::Plan Emission::plan_with(const Feeds& feeds) const {
+  std::vector<op::Info> given;
+  for (const Program::Given& g : program_->given()) {
+    given.push_back(g.info);
+    for (const auto& [name, value] : feeds)
+      if (name == program_->entry(g.value).name)
+        given.back() = op::info_of(value), given.back().data = nullptr;
+  }
+  return bodies_.plan(*program_, given);
+}
+
+bool Emission::nodes(std::string& text) {
+  bool all = true;
+  for (std::size_t s = 0; s < program_->nodes().size(); ++s) {
+    const Graph::Node& n = program_->nodes()[s];
+    free_ = base_ + plan_.arena_bytes;
+    try {
+      text += node(n, plan_.actions[s]);
+    } catch (const Refused& r) {
+      refused_.insert(str_cat(where_, tenon::detail::describe(n), ": ", r.reason));
+      all = false;
+    }
+  }
+  return all;
+}
+
+std::string Emission::results() {
+  std::string text;
+  for (std::size_t o = 0; o < targets_.size(); ++o) {
+    const ValueId v = program_->outputs()[o];
+    const std::string from = pointer(v);
+    Target& to = targets_[o];
+    if (!to.anyhow) to.at = from;
+    if (from != to.at) text += str_cat("  std::memcpy(", to.at, ", ", from, ", ", bytes(v), ");\n");
+    note_type(v);
+  }
+  return text;
+}
+
+ModelPart Emission::part(const std::string& name) {
   ModelPart part{
       name, {}, std::move(constants_.weights()), std::move(headers_), std::move(types_), std::move(views_)};
   part.text = str_cat("namespace constants {\n\n", constants_.text(), "\n}  // namespace constants\n\n");
@@ -92,8 +122,8 @@ std::string Emission::pointer(ValueId v) {
   switch (e.place) {
     case Place::fixed: return known = constant(v);
     case Place::given: return known = pointer(e.root);
-    case Place::arena: return known = str_cat("(arena + ", entry(e.root).offset + e.shift, ")");
-    case Place::output: return known = str_cat("out", entry(e.root).output);
+    case Place::arena: return known = str_cat("(arena + ", base_ + entry(e.root).offset + e.shift, ")");
+    case Place::output: return known = targets_[static_cast<std::size_t>(entry(e.root).output)].at;
     default: throw Refused{"a value is made by the run"};
   }
 }
@@ -101,10 +131,10 @@ std::string Emission::pointer(ValueId v) {
 std::string Emission::constant(ValueId v) {
   const Plan::Entry& e = entry(v);
   bool of_file = false;
-  if (program_.stored(v)) {
-    if (!program_.stored(v).is_tensor() || program_.stored(v).tensor().dtype() == DType::string)
+  if (program_->stored(v)) {
+    if (!program_->stored(v).is_tensor() || program_->stored(v).tensor().dtype() == DType::string)
       throw Refused{"a constant is no tensor of numbers"};
-    const AnyTensor& t = program_.stored(v).tensor();
+    const AnyTensor& t = program_->stored(v).tensor();
     return constants_.address(t.storage().slice(0, static_cast<std::size_t>(t.bytes())), of_file);
   }
   if (e.root != v) return pointer(e.root);
@@ -142,7 +172,7 @@ std::string Emission::view(ValueId v, bool input) {
 
 const Emission::Parameter* Emission::parameter(ValueId v) const {
   const auto p = std::ranges::find(inputs_, v, &Parameter::value);
-  return p == inputs_.end() ? nullptr : &*p;
+  return program_ != &session_.program() || p == inputs_.end() ? nullptr : &*p;
 }
 
 ValueId Emission::key_count(const Graph::Node& n) {
@@ -150,7 +180,7 @@ ValueId Emission::key_count(const Graph::Node& n) {
 }
 
 void Emission::feed_lengths(Feeds& feeds) const {
-  for (const Graph::Node& n : program_.nodes())
+  for (const Graph::Node& n : program_->nodes())
     if (const Parameter* p = parameter(key_count(n)))
       for (auto& [name, value] : feeds)
         if (name == session_.graph().entry(p->value).name) {

@@ -2,19 +2,23 @@
 // lines need.
 #pragma once
 
+#include <algorithm>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "loader/compile/body_plan.hpp"
 #include "loader/compile/compile.hpp"
 #include "loader/compile/compile_words.hpp"
 #include "tenon/graph/fused/fused_elementwise.hpp"
 #include "tenon/graph/session.hpp"
+#include "tenon/op/controlflow/scan.hpp"
 
 namespace tenon::TENON_ABI::emission {
 
-/// Writes one program: a function for each set of extents.
+/// Writes one program: a function for each set of extents. The nodes of bodies are written where the node is
+/// that runs them.
 class Emission {
  public:
   Emission(const Registry& registry, const Session& session, const CompileOptions& options);
@@ -25,7 +29,7 @@ class Emission {
 
   const std::set<std::string>& refused() const { return refused_; }
 
-  ModelPart take(const std::string& name);
+  ModelPart part(const std::string& name);
 
  private:
   using Action = tenon::detail::Action;
@@ -37,19 +41,42 @@ class Emission {
     ValueId value = -1;
     int number = 0;  ///< among the inputs or outputs
   };
+  /// Where a result of a program goes.
+  struct Target {
+    std::string at{};    ///< an expression for its first byte; empty: in memory of its own
+    bool anyhow = true;  ///< else a result that has memory already stays there, and `at` becomes that
+  };
+  class Inner;
+  class Steps;
 
+  Plan plan_with(const Feeds& feeds) const;
   const Plan::Entry& entry(ValueId v) const { return plan_.values[static_cast<std::size_t>(v)]; }
   static bool is_dense(const op::Info& i) {
     return i.type.kind == Kind::tensor && i.type.element != DType::string && i.dims.known();
   }
-  int64_t bytes(ValueId v) const {
-    return packed_bytes(element_count(entry(v).info.dims.extents()), entry(v).info.type.element);
+  static int64_t bytes_of(const op::Info& i) {
+    return packed_bytes(element_count(i.dims.extents()), i.type.element);
   }
+  int64_t bytes(ValueId v) const { return bytes_of(entry(v).info); }
+  /// A name for a variable of the text.
+  std::string local(std::string_view stem) { return str_cat(stem, locals_++); }
 
   /// Values that have memory before the first node.
   void place_values() {
     for (const Parameter& p : inputs_) operands_[static_cast<std::size_t>(p.value)] = str_cat("in", p.number);
+    targets_.clear();
+    for (const Parameter& p : outputs_) targets_.push_back({str_cat("out", p.number)});
   }
+  /// Memory for the node that is written, apart from its operands and results.
+  std::string take(int64_t bytes) {
+    const int64_t from = std::exchange(free_, free_ + (bytes + 63) / 64 * 64);
+    arena_bytes_ = std::max(arena_bytes_, free_);
+    return str_cat("(arena + ", from, ")");
+  }
+  /// The text of all nodes; false if one is refused.
+  bool nodes(std::string& text);
+  /// The statements that put a program's results where they go.
+  std::string results();
 
   /// An expression for a value's first byte.
   std::string pointer(ValueId v);
@@ -70,6 +97,27 @@ class Emission {
 
   /// The statements of a node, as a function of their own if they work for long.
   std::string apart(const Graph::Node& n, const std::string& text) const;
+
+  // --- nodes that run bodies ---
+
+  std::string with_bodies(const Graph::Node& n);
+  /// The text of a body. `in` are expressions for its inputs, `out` are its results.
+  std::string body(const Graph::Node& n, std::string_view attribute, const std::vector<std::string>& in,
+                   std::vector<Target>& out);
+  Plan plan_of_body(const Graph::Node& n, std::string_view attribute) const;
+  /// Refuses a node with results whose extents are known in the run only, with the reason.
+  void expect_placed(const Graph::Node& n) const;
+  std::string branches(const Graph::Node& n);
+  /// The info of a state in all runs of a body, whose input it is.
+  const op::Info& given_state(const Graph::Node& n, std::size_t input, std::size_t state);
+  /// An expression for the memory of a result; empty if the node leaves it out.
+  std::string result_of(const Graph::Node& n, std::size_t k);
+  static std::string indented(std::string_view text);
+  /// A block, with the node in a comment.
+  static std::string braced(const Graph::Node& n, std::string_view text);
+  std::string loop(const Graph::Node& n);
+  std::string scan(const Graph::Node& n, const op::Scan& s);
+  std::string batch_scan(const Graph::Node& n, const op::Scan_8& s);
 
   /// The text of a product whose kernel is already known, or nothing.
   std::string small_product(const Graph::Node& n);
@@ -98,18 +146,24 @@ class Emission {
 
   const Registry& registry_;
   const Session& session_;
-  const Program& program_;
+  const Program* program_;
   Constants constants_;
   std::vector<Parameter> inputs_, outputs_;
   Plan plan_;
   std::vector<std::string> operands_;  // expressions for values' first bytes, once requested
+  std::vector<Target> targets_;        // of the program's results
+  std::string where_;                  // the nodes whose bodies contain the program
+  int64_t base_ = 0;                   // where its arena begins in Memory's
+  int64_t free_ = 0;                   // the end of the memory in use while a node is written
+  BodyPlans bodies_;
+  std::vector<std::pair<const Program*, Plan>> written_;  // the bodies' programs
   std::set<std::string> headers_;
   // Operators convert these by themselves.
   std::set<DType> types_{DType::float32, DType::float64, DType::int64, DType::bool_};
   std::set<std::string> refused_;
   std::vector<std::pair<std::string, std::string>> functions_;  // parameters and bodies
   std::vector<std::string> views_;
-  int64_t arena_bytes_ = 0, scratch_bytes_ = 0, tile_bytes_ = 0;
+  int64_t arena_bytes_ = 0, scratch_bytes_ = 0;
   int locals_ = 0;
 };
 

@@ -16,12 +16,13 @@ std::string Emission::operator_name(const AnyOperator& op, std::string& before) 
   headers_.insert(text.headers.begin(), text.headers.end());
   types_.insert(text.types.begin(), text.types.end());
   if (text.constant) return constants_.op(text.expression);
-  const std::string made = str_cat("local", locals_++);
+  const std::string made = local("local");
   before += str_cat("  const auto ", made, " = ", text.expression, ";\n");
   return made;
 }
 
 std::string Emission::node(const Graph::Node& n, Action action) {
+  if (action != Action::skip && n.op.takes_graphs()) return with_bodies(n);
   switch (action) {
     case Action::skip: return {};
     case Action::rename: operands_[static_cast<std::size_t>(n.outputs[0])] = pointer(n.inputs[0]); return {};
@@ -101,19 +102,18 @@ std::string Emission::small_product(const Graph::Node& n) {
 }
 
 std::string Emission::fresh(const Graph::Node& n) {
-  for (const op::AttributeInfo& a : n.op.attributes())
-    if (a.type == op::AttributeType::graph) throw Refused{"it runs a body"};
   if (!n.op.as<op::Identity>() || !is_dense(entry(n.inputs[0]).info))
     throw Refused{"it makes its results in the run: their extents depend on data, or they are no tensors"};
   const ValueId x = n.inputs[0], y = n.outputs[0];
   expect_dense(x);
   std::string from = pointer(x);
-  for (const Parameter& o : outputs_)
-    if (o.value == y) {
-      operands_[static_cast<std::size_t>(y)] = str_cat("out", o.number);
-      return str_cat("  std::memcpy(out", o.number, ", ", from, ", ", bytes(x), ");  // ",
-                     comment(tenon::detail::describe(n)), "\n");
-    }
+  const auto output = std::ranges::find(program_->outputs(), y);
+  if (output != program_->outputs().end()) {
+    const std::string& to = targets_[static_cast<std::size_t>(output - program_->outputs().begin())].at;
+    operands_[static_cast<std::size_t>(y)] = to;
+    return str_cat("  std::memcpy(", to, ", ", from, ", ", bytes(x), ");  // ",
+                   comment(tenon::detail::describe(n)), "\n");
+  }
   if (entry(x).place == Place::arena) throw Refused{"it hands on a value whose memory has another use"};
   operands_[static_cast<std::size_t>(y)] = std::move(from);
   return {};
@@ -121,8 +121,8 @@ std::string Emission::fresh(const Graph::Node& n) {
 
 std::string Emission::elementwise(const Graph::Node& n, const FusedElementwise& f) {
   const int64_t size = element_count(entry(n.outputs[0]).info.dims.extents());
-  const int64_t first = plan_.arena_bytes;
-  tile_bytes_ = std::max(tile_bytes_, static_cast<int64_t>(f.buffers.size()) * FusedElementwise::tile_bytes);
+  const int64_t first = free_;
+  take(static_cast<int64_t>(f.buffers.size()) * FusedElementwise::tile_bytes);
   std::string before;
   std::string text =
       str_cat("  for (std::int64_t from = 0; from < ", size, "; from += ", FusedElementwise::tile, ") {  // ",
@@ -192,7 +192,7 @@ bool Emission::is_repeatable(const Graph::Node& n) const {
   if (dropout == nullptr) return false;
   const ValueId training = n.inputs.size() > 2 ? n.inputs[2] : -1;
   if (training < 0 || dropout->seed) return true;
-  const Value& stated = program_.stored(training);
+  const Value& stated = program_->stored(training);
   return stated && !*static_cast<const bool*>(stated.tensor().data());
 }
 

@@ -25,9 +25,20 @@ Dims shaped(const Graph& g, const Graph::ValueEntry& input, const ShapeSet& shap
   return dims;
 }
 
-Feeds feeds_for(const Graph& g, const ShapeSet& shapes, int number) {
+AnyTensor filled(const op::Info& i, int number) {
   using numeric =
       TypeList<float, double, uint8_t, int8_t, uint16_t, int16_t, uint32_t, int32_t, uint64_t, int64_t>;
+  const Extents extents = i.dims.extents();
+  const auto bytes = static_cast<std::size_t>(packed_bytes(element_count(extents), i.type.element));
+  AnyTensor numbers(i.type.element, extents, Storage::allocate(bytes));
+  std::memset(numbers.out().data(), 0, bytes);
+  if (number != 0)
+    visit_types(numeric{}, i.type.element,
+                [&]<class T>() { std::ranges::fill(numbers.out().as<T>(), static_cast<T>(number)); });
+  return numbers;
+}
+
+Feeds feeds_for(const Graph& g, const ShapeSet& shapes, int number) {
   std::set<std::string_view> used;
   std::string open;
   Feeds feeds;
@@ -47,14 +58,9 @@ Feeds feeds_for(const Graph& g, const ShapeSet& shapes, int number) {
       open += str_cat("\n  input '", e.name, "' ", text, dims.ranked() ? ")" : "");
       continue;
     }
-    const Extents extents = dims.extents();
-    const auto bytes = static_cast<std::size_t>(packed_bytes(element_count(extents), e.info.type.element));
-    AnyTensor numbers(e.info.type.element, extents, Storage::allocate(bytes));
-    std::memset(numbers.out().data(), 0, bytes);
-    if (number != 0)
-      visit_types(numeric{}, e.info.type.element,
-                  [&]<class T>() { std::ranges::fill(numbers.out().as<T>(), static_cast<T>(number)); });
-    feeds.emplace_back(e.name, std::move(numbers));
+    op::Info info = e.info;
+    info.dims = dims;
+    feeds.emplace_back(e.name, filled(info, number));
   }
   if (!open.empty())
     throw Error(ErrorCode::invalid_argument, "compile",

@@ -13,6 +13,9 @@ namespace tenon::TENON_ABI::emission {
 Dims shaped(const Graph& g, const Graph::ValueEntry& input, const ShapeSet& shapes,
             std::set<std::string_view>& used);
 
+/// A tensor of known extents filled with `number`, 0 or 1; of 0 for types without arithmetic.
+AnyTensor filled(const op::Info& i, int number);
+
 /// Tensors of each input's type and extents, filled with `number`, 0 or 1. Error{invalid_argument} for
 /// extents that are left open, and for shapes that name nothing.
 Feeds feeds_for(const Graph& g, const ShapeSet& shapes, int number);

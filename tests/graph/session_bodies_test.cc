@@ -10,6 +10,7 @@
 #include "tenon/op/math/mul.hpp"
 #include "tenon/op/math/neg.hpp"
 #include "tenon/op/reduction/arg_max.hpp"
+#include "tenon/op/tensor/identity.hpp"
 #include "tests/graph/build.hpp"
 
 namespace tenon {
@@ -107,6 +108,37 @@ TEST_CASE("Session: loops see the values around them") {
   const Session s(std::move(g));
   Outputs y = s.run({{"trips", Tensor<int64_t>({}, {0})}, {"x", Tensor<float>({0}, {})}});
   CHECK(y["all"].tensor().extents() == Extents{0, 1});
+}
+
+TEST_CASE("Session: a loop whose condition always holds runs as often as its number says") {
+  enum Condition { passed, constant, given };
+  for (const Condition condition : {passed, constant, given})
+    for (const bool first : {true, false}) {
+      Graph g;
+      const ValueId start = g.add_input("start", DType::float32, {2});
+      const ValueId trips = g.add_constant("trips", Tensor<int64_t>({}, {3}));
+      const ValueId open = g.add_input("open", DType::bool_, {});
+      const ValueId cond = condition == given ? open : g.add_constant("cond", Tensor<bool>({}, {first}));
+      Graph b = Graph::inside(g);
+      b.add_input("i", DType::int64, {});
+      const ValueId go = b.add_input("go", DType::bool_, {});
+      const ValueId v = b.add_input("v", DType::float32, {2});
+      const ValueId next = node(b, op::Add{}, {v, v}, "next");
+      b.add_output("go_on", condition == constant ? b.add_constant({}, Tensor<bool>({}, {true}))
+                                                  : node(b, op::Identity{}, {go}, "still"));
+      b.add_output("next", next);
+      b.add_output("kept", next);
+      const std::string names[] = {"last", "all"};
+      const auto out =
+          g.add_node("loop", AnyOperator::make(op::Loop{body(std::move(b))}), {trips, cond, start}, names);
+      g.add_output("all", out[1]);
+      const Dims all = g.entry(out[1]).info.dims;
+      CHECK(all.known() == (condition != given));
+      const Session s(std::move(g));
+      Outputs y = s.run({{"start", Tensor<float>({2}, {5, -1})}, {"open", Tensor<bool>({}, {first})}});
+      CHECK(y["all"].tensor().extents() == Extents{first ? 3 : 0, 2});
+      CHECK(all.fits(y["all"].tensor().extents()));
+    }
 }
 
 }  // namespace tenon

@@ -328,6 +328,84 @@ TENON_AMX=0 $tool compile "$folder/bytes.onnxtxt" -o "$folder/bytes.hpp" || fail
 (cd "$folder" && ${CXX:-g++} $(sed -n '2s/^\/\/ *g++//p' bytes.hpp) bytes.cc -o bytes && ./bytes > bytes.raw) || fail "bytes.cc"
 cmp "$folder/bytes.raw" <(tail -c 6400 "$folder/out/u.npy") || fail "bytes differ"
 
+# Nodes that run bodies: branches with and without a known condition, loops that end by number and by condition, states
+# that stay, change and are exchanged, bodies in bodies that read values outside, and entries along any axis.
+cat > "$folder/flow.onnxtxt" <<'END'
+<ir_version: 10, opset_import: ["" : 21]>
+flow (float[4,3] x) => (float[4,3] chosen, float[4,3] last, float[4,3] kept, float[5,4,3] all, int64[5] numbers, float[4,3] grown,
+                        float[4,3] turned, float[3] sum, float[4,3] rows, float[3,4] columns) <
+  int64 five = {5}, int64 ten = {10}, bool yes = {1}, float zero = {0}, float limit = {2}, float[3] start = {1, 2, 3}
+> {
+  total = ReduceSum <keepdims = 0> (x)
+  positive = Greater (total, zero)
+  r = Relu (x)
+  a = If (positive) <
+    then_branch = t () => (float[4,3] p) { e = Exp (r)  p = Mul (e, x) },
+    else_branch = f () => (float[4,3] q) { q = If (positive) <
+      then_branch = t2 () => (float[4,3] p2) { p2 = Identity (x) }, else_branch = f2 () => (float[4,3] q2) { q2 = Neg (r) }> }
+  >
+  chosen = If (yes) <then_branch = t3 () => (float[4,3] p3) { p3 = Softmax (a) }, else_branch = f3 () => (float[1] q3) { q3 = Constant <value_floats = [1.0]> () }>
+  last, kept, all, numbers = Loop (five, yes, x, r) <body = b (int64 i, bool go, float[4,3] v, float[4,3] k) =>
+      (bool go2, float[4,3] n, float[4,3] k, float[4,3] n, int64 i) {
+    go2 = Identity (go)
+    f = Cast <to = 1> (i)
+    s = Sin (v)
+    n = If (positive) <then_branch = t4 () => (float[4,3] p4) { p4 = Add (s, f) }, else_branch = f4 () => (float[4,3] q4) { q4 = Sub (k, s) }>
+  }>
+  grown, turned, left = Loop (ten, positive, r, x, x) <body = b2 (int64 i2, bool go3, float[4,3] v2, float[4,3] u, float[4,3] w) =>
+      (bool go4, float[4,3] n2, float[4,3] w, float[4,3] u) {
+    n2 = Add (v2, r)
+    most = ReduceMax <keepdims = 0> (n2)
+    go4 = Less (most, limit)
+  }>
+  sum, rows, columns = Scan <num_scan_inputs = 1, scan_input_directions = [1], scan_output_axes = [0, 1], scan_output_directions = [1, 0],
+      body = b3 (float[3] s3, float[3] e3) => (float[3] n3, float[3] n3, float[3] m3) { n3 = Add (s3, e3)  m3 = Mul (n3, e3) }> (start, x)
+}
+END
+cat > "$folder/flow.cc" <<'END'
+#include "flow.hpp"
+
+#include <cstdio>
+
+static flow::Memory memory;
+alignas(64) static float x[12], chosen[12], last[12], kept[12], all[60], grown[12], turned[12], sum[3], rows[12], columns[12];
+alignas(64) static std::int64_t numbers[5];
+
+template <class T, std::size_t n>
+static void write(const char* name, const T (&data)[n]) {
+  std::FILE* const f = std::fopen(name, "wb");
+  std::fwrite(data, sizeof(T), n, f);
+  std::fclose(f);
+}
+
+int main() {
+  std::FILE* const in = std::fopen("flow.npy", "rb");
+  if (in == nullptr || std::fseek(in, -48, SEEK_END) != 0 || std::fread(x, 4, 12, in) != 12) return 1;
+  flow::run({x, {4, 3}}, {chosen, {4, 3}}, {last, {4, 3}}, {kept, {4, 3}}, {all, {5, 4, 3}}, {numbers, {5}}, {grown, {4, 3}},
+            {turned, {4, 3}}, {sum, {3}}, {rows, {4, 3}}, {columns, {3, 4}}, memory);
+  write("chosen.raw", chosen), write("last.raw", last), write("kept.raw", kept), write("all.raw", all);
+  write("numbers.raw", numbers), write("grown.raw", grown), write("turned.raw", turned), write("sum.raw", sum);
+  write("rows.raw", rows), write("columns.raw", columns);
+}
+END
+$tool compile "$folder/flow.onnxtxt" -o "$folder/flow.hpp" || fail "flow"
+cp "$folder/flow.hpp" "$folder/again.hpp"
+$tool compile "$folder/flow.onnxtxt" -o "$folder/flow.hpp" || fail "flow"
+cmp "$folder/flow.hpp" "$folder/again.hpp" || fail "two texts of one model differ"
+# shellcheck disable=SC2046  # the flags are words
+(cd "$folder" && ${CXX:-g++} $(sed -n '2s/^\/\/ *g++//p' flow.hpp) -Wall -Wextra -Wshadow -Werror flow.cc -o flow) || fail "flow.cc"
+nm -u "$folder/flow" | grep -E ' (_Zn[wa]|_Zd[la]|malloc|free|calloc|__cxa_throw|__cxa_allocate)' && fail "the program has a heap or exceptions"
+for first in 0.5 -9; do  # the sum of x is positive, then negative
+  numbers=$(printf '%s,' "$first" 0.25 -0.5 0.125 0.75 -0.25 0.375 0.5 -0.125 0.0625 0.1875 0.3125)
+  echo "<ir_version: 10, opset_import: [\"\" : 21]> x () => (float[4,3] flow) <float[4,3] c = {${numbers%,}}> { flow = Identity (c) }" > "$folder/x.onnxtxt"
+  $tool run "$folder/x.onnxtxt" --output "$folder/out" > "$folder/said" || fail "run x"
+  cp "$folder/out/flow.npy" "$folder/flow.npy"
+  (cd "$folder" && ./flow) || fail "flow ends with $?"
+  for result in chosen last kept all numbers grown turned sum rows columns; do
+    expect "$folder/flow.onnxtxt" x flow $result $result
+  done
+done
+
 # All refusals.
 refused() {
   local status
@@ -338,17 +416,23 @@ refused() {
 }
 says() { [[ $said == *"$1"* ]] || fail "'$1' is not in: $said"; }
 echo '<ir_version: 10, opset_import: ["" : 21]>
-g (float[4] x, bool c) => (int64[1,n] i, float[4] r, float[4] b) {
+g (float[4] x, bool c, int64 m) => (int64[1,n] i, float[4] r, float[k] b, float[4] d, float[t,4] all, float[l] g) {
   i = NonZero (x)
   r = RandomNormalLike (x)
-  b = If (c) <then_branch = g1 () => (float[4] p) { p = Relu (x) }, else_branch = g2 () => (float[4] q) { q = Neg (x) }>
+  b = If (c) <then_branch = g1 () => (float[4] p) { p = Relu (x) }, else_branch = g2 () => (float[1] q) { q = ReduceSum (x) }>
+  d = If (c) <then_branch = g3 () => (float[4] p) { p = RandomNormalLike (x) }, else_branch = g4 () => (float[4] q) { q = Neg (x) }>
+  all = Loop (m) <body = g5 (int64 t, bool go) => (bool go, float[4] e) { e = Sin (x) }>
+  g = Loop (m, , x) <body = g6 (int64 t, bool go, float[h] v) => (bool go, float[j] w) { w = Concat <axis = 0> (v, v) }>
 }' > "$folder/refused.onnxtxt"
 refused "$folder/refused.onnxtxt"
-says "3 nodes have no form in a header:"
+says "6 nodes have no form in a header:"
 says "(NonZero-13): it makes its results in the run"
 says "(RandomNormalLike-1): it draws random numbers"
-says "(If-21): it runs a body"
-[ "$(wc -l <<< "$said")" -eq 4 ] || fail "not a line for each: $said"
+says "(If-21): result 0 has the extents (4) in then_branch, (1) in else_branch"
+says "(If-21), then_branch: node 'RandomNormalLike_0' (RandomNormalLike-1): it draws random numbers"
+says "(Loop-21): result 0 has an entry for each run of the body, whose number is known in the run only"
+says "(Loop-21): the extents of state 0 change, or are known in the run only"
+[ "$(wc -l <<< "$said")" -eq 7 ] || fail "not a line for each: $said"
 refused examples/digits/digits.onnx
 says "extents are left open"
 says "input 'image' (batch,8,8)"

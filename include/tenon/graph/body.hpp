@@ -7,6 +7,19 @@
 
 namespace tenon::TENON_ABI {
 
+namespace detail {
+
+/// An info that outlives the value. A constant condition stays known, because the rule of a Loop asks whether
+/// its body always goes on.
+inline op::Info without_data(op::Info i) {
+  const void* const data = std::exchange(i.data, nullptr);
+  if (data != nullptr && i.type == Type(DType::bool_) && i.dims.count().is(1))
+    i.propagated = {Dim(*static_cast<const bool*>(data) ? 1 : 0)};
+  return i;
+}
+
+}  // namespace detail
+
 /// A graph that an operator runs. Captured values are read from the scope in which the operator runs.
 class GraphBody final : public CapturingBody {
  public:
@@ -89,8 +102,7 @@ class GraphBody final : public CapturingBody {
     const detail::Plan plan = runner_.plan(given);
     std::vector<op::Info> out;
     for (ValueId v : program().outputs()) {
-      out.push_back(plan.values[static_cast<std::size_t>(v)].info);
-      out.back().data = nullptr;
+      out.push_back(tenon::detail::without_data(plan.values[static_cast<std::size_t>(v)].info));
     }
     return out;
   }

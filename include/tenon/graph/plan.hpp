@@ -48,12 +48,24 @@ struct Plan {
   int64_t naive_bytes = 0;  ///< the arena's size if values did not share memory
 };
 
+/// The rules of nodes that run bodies, for a plan that includes what the bodies do: their results have places
+/// in it.
+class BodyRules {
+ public:
+  virtual ~BodyRules() = default;
+  /// `plan` has the infos of the values that the node's bodies capture.
+  virtual op::Message infer(const Plan& plan, const GraphNode& n, std::span<const op::Info> in,
+                            std::span<op::Info> out) const = 0;
+};
+
 class Planner {
  public:
   /// `given` has the types and extents of the program's given values. With `of_run`, the plan is for a run:
   /// rules that refuse operands of unknown extents are asked again in the run, which knows the numbers.
-  Planner(const Program& program, std::span<const op::Info> given, bool of_run = false)
-      : program_(program), of_run_(of_run) {
+  /// Without `bodies`, the results of nodes that run bodies are made in the run.
+  Planner(const Program& program, std::span<const op::Info> given, bool of_run = false,
+          const BodyRules* bodies = nullptr)
+      : program_(program), of_run_(of_run), bodies_(bodies) {
     plan_.values.resize(program.values().size());
     first_.assign(program.values().size(), -1);
     next_.resize(program.values().size());
@@ -114,8 +126,11 @@ class Planner {
     for (ValueId v : n.inputs) in_.push_back(v < 0 ? op::Info{} : at(v).info);
     const bool certain =
         std::ranges::all_of(in_, [](const op::Info& i) { return !i.present() || i.dims.known(); });
-    const op::Message refused =
-        attempt<Error>([&] { return n.op.infer(in_, out_); }, [&](const Error& e) { rethrow_at(n, e); });
+    const bool with_bodies = bodies_ != nullptr && n.op.takes_graphs();
+    const auto infer = [&] {
+      return with_bodies ? bodies_->infer(plan_, n, in_, out_) : n.op.infer(in_, out_);
+    };
+    const op::Message refused = attempt<Error>(infer, [&](const Error& e) { rethrow_at(n, e); });
     if (!refused.empty() && (certain || !postpone(n)))
       raise_refusal(program_, n, in_, refused, [&](ValueId v) { return at(v).info; });
     // A provisional result comes from a rule that lacks some of the values it needs, and may still refuse
@@ -133,7 +148,7 @@ class Planner {
     }
     if (known && n.op.spec().memory == op::Memory::alias && rename(n))
       return root(n.outputs[0]).place == Place::given ? Action::rename : Action::skip;
-    if (!known || !n.op.planned()) {
+    if (!known || !(n.op.planned() || with_bodies)) {
       for (ValueId v : n.outputs) own(v, Place::run_time);
       return n.op.planned() ? Action::infer : Action::fresh;
     }
@@ -342,6 +357,7 @@ class Planner {
 
   const Program& program_;
   const bool of_run_;
+  const BodyRules* bodies_;
   Plan plan_;
   std::vector<int> outputs_;   // for each value: its index in the program's outputs, or -1
   std::vector<int> first_;     // the first step that writes a root's memory, or -1

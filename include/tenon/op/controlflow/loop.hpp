@@ -38,7 +38,7 @@ struct Loop {
     const std::vector<Info> out =
         infer_states(i, state, 1, [&](const std::vector<Info>& s) { return infer_step(s); });
     if (i.failed()) return;
-    const Dim trips = i.has(1) ? Dim() : i.item(0);
+    const Dim trips = trip_count(i, out[0]);
     for (int k = 0; k < i.outputs(); ++k) {
       const Info& item = out[static_cast<std::size_t>(k) + 1];
       if (k < states) {
@@ -97,6 +97,14 @@ struct Loop {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 
  private:
+  // The number of runs, if it is known that no condition ends the loop before.
+  static Dim trip_count(const Infer& i, const Info& go_on) {
+    if (!i.has(1)) return i.item(0);
+    const bool always = go_on.propagated.known() && go_on.propagated.size() == 1 && go_on.propagated[0].is(1);
+    if (!always || !i.has(0)) return {};
+    const Dim first = i.item(1);
+    return first.is(1) ? i.item(0) : first.is(0) ? first : Dim();
+  }
   // The iteration number and the condition are scalars, but bodies in the wild declare them as (1).
   Extents extents_of_one(int input) const {
     return body->declared_dims(input).rank() == 1 ? Extents{1} : Extents{};
@@ -107,6 +115,7 @@ struct Loop {
     in[1].type = DType::bool_;
     in[0].dims = extents_of_one(0);
     in[1].dims = extents_of_one(1);
+    in[1].propagated = {Dim(1)};  // else the body does not run
     in.insert(in.end(), states.begin(), states.end());
     return infer_body(body, in, scope);
   }
