@@ -40,7 +40,7 @@ std::string entry_number(bool reverse, const std::string& step, std::string_view
 class Emission::Steps {
  public:
   Steps(Emission& e, const Graph::Node& n) : step(e.local("trip")), e_(e), n_(n) {
-    e.headers_.insert("tenon/op/framework/compiled_bodies.hpp");
+    e.headers_.insert("tenon/op/families/compiled_bodies.hpp");
   }
 
   /// The number of the step, in the text.
