@@ -329,12 +329,15 @@ TENON_AMX=0 $tool compile "$folder/bytes.onnxtxt" -o "$folder/bytes.hpp" || fail
 cmp "$folder/bytes.raw" <(tail -c 6400 "$folder/out/u.npy") || fail "bytes differ"
 
 # Nodes that run bodies: branches with and without a known condition, loops that end by number and by condition, states
-# that stay, change and are exchanged, bodies in bodies that read values outside, and entries along any axis.
+# that stay, change and are exchanged, bodies in bodies that read values outside, and entries along any axis. A recurrent
+# layer whose states and lengths a run gives.
 cat > "$folder/flow.onnxtxt" <<'END'
 <ir_version: 10, opset_import: ["" : 21]>
 flow (float[4,3] x) => (float[4,3] chosen, float[4,3] last, float[4,3] kept, float[5,4,3] all, int64[5] numbers, float[4,3] grown,
-                        float[4,3] turned, float[3] sum, float[4,3] rows, float[3,4] columns) <
-  int64 five = {5}, int64 ten = {10}, bool yes = {1}, float zero = {0}, float limit = {2}, float[3] start = {1, 2, 3}
+                        float[4,3] turned, float[3] sum, float[4,3] rows, float[3,4] columns, float[4,1,1,3] hidden, float[1,1,3] cell) <
+  int64 five = {5}, int64 ten = {10}, bool yes = {1}, float zero = {0}, float limit = {2}, float[3] start = {1, 2, 3},
+  float many = {36}, float one = {1}, int64[3] gates = {1, 12, 3}, int64[3] steps = {4, 1, 3}, int64[1] first = {0},
+  int64[1] second = {1}, int64[1] minus = {-1}, int32[1] four = {4}
 > {
   total = ReduceSum <keepdims = 0> (x)
   positive = Greater (total, zero)
@@ -360,6 +363,19 @@ flow (float[4,3] x) => (float[4,3] chosen, float[4,3] last, float[4,3] kept, flo
   }>
   sum, rows, columns = Scan <num_scan_inputs = 1, scan_input_directions = [1], scan_output_axes = [0, 1], scan_output_directions = [1, 0],
       body = b3 (float[3] s3, float[3] e3) => (float[3] n3, float[3] n3, float[3] m3) { n3 = Add (s3, e3)  m3 = Mul (n3, e3) }> (start, x)
+  counted = Range (zero, many, one)
+  wave = Sin (counted)
+  w = Reshape (wave, gates)
+  recurrence = Neg (w)
+  sequence = Reshape (x, steps)
+  h0 = Slice (sequence, first, second)
+  c0 = Tanh (h0)
+  above = Greater (x, zero)
+  ones = Cast <to = 6> (above)
+  all_ones = Reshape (ones, minus)
+  count = ReduceSum (all_ones)
+  length = Min (count, four)
+  hidden, , cell = LSTM <hidden_size = 3> (sequence, w, recurrence, , length, h0, c0)
 }
 END
 cat > "$folder/flow.cc" <<'END'
@@ -368,7 +384,8 @@ cat > "$folder/flow.cc" <<'END'
 #include <cstdio>
 
 static flow::Memory memory;
-alignas(64) static float x[12], chosen[12], last[12], kept[12], all[60], grown[12], turned[12], sum[3], rows[12], columns[12];
+alignas(64) static float x[12], chosen[12], last[12], kept[12], all[60], grown[12], turned[12], sum[3], rows[12], columns[12], hidden[12],
+    cell[3];
 alignas(64) static std::int64_t numbers[5];
 
 template <class T, std::size_t n>
@@ -382,10 +399,10 @@ int main() {
   std::FILE* const in = std::fopen("flow.npy", "rb");
   if (in == nullptr || std::fseek(in, -48, SEEK_END) != 0 || std::fread(x, 4, 12, in) != 12) return 1;
   flow::run({x, {4, 3}}, {chosen, {4, 3}}, {last, {4, 3}}, {kept, {4, 3}}, {all, {5, 4, 3}}, {numbers, {5}}, {grown, {4, 3}},
-            {turned, {4, 3}}, {sum, {3}}, {rows, {4, 3}}, {columns, {3, 4}}, memory);
+            {turned, {4, 3}}, {sum, {3}}, {rows, {4, 3}}, {columns, {3, 4}}, {hidden, {4, 1, 1, 3}}, {cell, {1, 1, 3}}, memory);
   write("chosen.raw", chosen), write("last.raw", last), write("kept.raw", kept), write("all.raw", all);
   write("numbers.raw", numbers), write("grown.raw", grown), write("turned.raw", turned), write("sum.raw", sum);
-  write("rows.raw", rows), write("columns.raw", columns);
+  write("rows.raw", rows), write("columns.raw", columns), write("hidden.raw", hidden), write("cell.raw", cell);
 }
 END
 $tool compile "$folder/flow.onnxtxt" -o "$folder/flow.hpp" || fail "flow"
@@ -401,7 +418,7 @@ for first in 0.5 -9; do  # the sum of x is positive, then negative
   $tool run "$folder/x.onnxtxt" --output "$folder/out" > "$folder/said" || fail "run x"
   cp "$folder/out/flow.npy" "$folder/flow.npy"
   (cd "$folder" && ./flow) || fail "flow ends with $?"
-  for result in chosen last kept all numbers grown turned sum rows columns; do
+  for result in chosen last kept all numbers grown turned sum rows columns hidden cell; do
     expect "$folder/flow.onnxtxt" x flow $result $result
   done
 done
@@ -421,7 +438,7 @@ g (float[4] x, bool c, int64 m) => (int64[1,n] i, float[4] r, float[k] b, float[
   r = RandomNormalLike (x)
   b = If (c) <then_branch = g1 () => (float[4] p) { p = Relu (x) }, else_branch = g2 () => (float[1] q) { q = ReduceSum (x) }>
   d = If (c) <then_branch = g3 () => (float[4] p) { p = RandomNormalLike (x) }, else_branch = g4 () => (float[4] q) { q = Neg (x) }>
-  all = Loop (m) <body = g5 (int64 t, bool go) => (bool go, float[4] e) { e = Sin (x) }>
+  kept, all = Loop (m, , x) <body = g5 (int64 t, bool go, float[4] u) => (bool go, float[4] u, float[4] e) { e = Sin (u) }>
   g = Loop (m, , x) <body = g6 (int64 t, bool go, float[h] v) => (bool go, float[j] w) { w = Concat <axis = 0> (v, v) }>
 }' > "$folder/refused.onnxtxt"
 refused "$folder/refused.onnxtxt"
@@ -429,8 +446,8 @@ says "6 nodes have no form in a header:"
 says "(NonZero-13): it makes its results in the run"
 says "(RandomNormalLike-1): it draws random numbers"
 says "(If-21): result 0 has the extents (4) in then_branch, (1) in else_branch"
-says "(If-21), then_branch: node 'RandomNormalLike_0' (RandomNormalLike-1): it draws random numbers"
-says "(Loop-21): result 0 has an entry for each run of the body, whose number is known in the run only"
+says "(If-21), then_branch: node 'p' (RandomNormalLike-1): it draws random numbers"
+says "(Loop-21): result 1 has an entry for each run of the body, whose number is known in the run only"
 says "(Loop-21): the extents of state 0 change, or are known in the run only"
 [ "$(wc -l <<< "$said")" -eq 7 ] || fail "not a line for each: $said"
 refused examples/digits/digits.onnx
