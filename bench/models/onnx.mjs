@@ -88,6 +88,15 @@ export function writeInputs(folder, inputs) {
   }
 }
 
+/// Writes a tensor of floats as `readTensor` gives it, each element other than 0 moved by so many units in the last
+/// place away from 0.
+export function writeNudged(file, { name, dims, values }, units) {
+  const bits = new Int32Array(values.buffer.slice(0));
+  for (let i = 0; i < bits.length; ++i) if (values[i] !== 0) bits[i] += units;
+  const moved = new Float32Array(bits.buffer);
+  writeParts(file, feed(name, dims, { values: moved }, 1));
+}
+
 /// An attribute that is a float though its value is whole.
 export const real = (value) => ({ real: value });
 
