@@ -37,8 +37,7 @@ template <class Ops, class Arch, int R, int NV, class Operands, class V>
   for (int i = 0; i < R / 2; ++i)
 #pragma GCC unroll 8
     for (int j = 0; j < 2 * NV; ++j) block[i][j] = V(0);
-  int64_t p = 0;
-  for (; p + 2 <= depth; p += 2) {
+  for (int64_t pairs = depth / 2; pairs > 0; --pairs) {
     TENON_PREFETCH(ahead, 0, 2);
     TENON_PREFETCH(ahead + ahead_step, 0, 2);
     V rows[(R + L - 1) / L * 2];
@@ -66,7 +65,7 @@ template <class Ops, class Arch, int R, int NV, class Operands, class V>
 #pragma GCC unroll 4
     for (int v = 0; v < NV; ++v)
       Ops::split_blocks(block[i][2 * v], block[i][2 * v + 1], sum[2 * i][v], sum[2 * i + 1][v]);
-  return p;
+  return depth / 2 * 2;
 }
 
 /// Adds the products of `depth` cells to the sums, which are zero. `packed`: the rows of A lie side by side,

@@ -148,6 +148,7 @@ void pack_weights(const Layout<Arch>& l, const ConvGeometry& g, bool plain_x, co
   constexpr int64_t split = 4 / Words::per_cell;
   const int64_t cells = g.kernel[0] * g.kernel[1], each = g.in_channels * cells;
   const int8_t* const end = w + g.out_channels * each;
+  const int32_t seen = l.step > 1 ? x_zero : seen_zero<Words, Arch>(x_zero);  // tile registers lower nothing
   std::fill(packed + l.channels, packed + l.starts(), 0);
   const auto pack_panel = [&](int64_t panel, int32_t* to) {
     const int64_t first = panel * l.cols, count = std::min(l.cols, g.out_channels - first);
@@ -155,9 +156,8 @@ void pack_weights(const Layout<Arch>& l, const ConvGeometry& g, bool plain_x, co
     for (int64_t m = first; m < first + count; ++m) {
       uint32_t sum = 0;
       for (const int8_t* k = w + m * each; k < w + (m + 1) * each; ++k) sum += static_cast<uint32_t>(*k);
-      packed[m] = gemm_detail::wrap_sub(
-          bias != nullptr ? bias[m] : 0,
-          gemm_detail::wrap_mul(seen_zero<Words, Arch>(x_zero), static_cast<int32_t>(sum)));
+      packed[m] = gemm_detail::wrap_sub(bias != nullptr ? bias[m] : 0,
+                                        gemm_detail::wrap_mul(seen, static_cast<int32_t>(sum)));
     }
     if (!plain_x) {
       constexpr int64_t lanes = simd::lanes<int32_t, Arch>;

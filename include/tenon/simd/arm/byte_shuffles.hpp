@@ -56,10 +56,10 @@ inline void interleave_rows(const uint8_t* const* row, int rows, uint8_t flip, u
   const uint8x16_t flips = vdupq_n_u8(flip);
   const auto at = [&](int r) { return veorq_u8(vld1q_u8(row[r]), flips); };
   switch (rows) {
-    case 1: return vst1q_u8(to, at(0));
-    case 2: return vst2q_u8(to, {{at(0), at(1)}});
-    case 3: return vst3q_u8(to, {{at(0), at(1), at(2)}});
-    default: return vst4q_u8(to, {{at(0), at(1), at(2), at(3)}});
+    case 1: vst1q_u8(to, at(0)); return;
+    case 2: vst2q_u8(to, (uint8x16x2_t{{at(0), at(1)}})); return;
+    case 3: vst3q_u8(to, (uint8x16x3_t{{at(0), at(1), at(2)}})); return;
+    default: vst4q_u8(to, (uint8x16x4_t{{at(0), at(1), at(2), at(3)}})); return;
   }
 }
 

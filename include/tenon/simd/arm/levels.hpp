@@ -33,39 +33,35 @@ concept HasNeon = Arch::register_bytes == 16;
 template <class Arch>
 concept HasDotprod = HasNeon<Arch> && !Arch::least;
 
-/// Whether the processor has one of the instruction sets that the levels' flags name. Where the system cannot
-/// be asked, it has what the compiler may use.
-inline bool processor_has_set(std::string_view name) {
-#if defined(__linux__)
-  // The kernel's numbers, because old headers of the C library lack some.
-  if (name == "dotprod") return (getauxval(16) >> 20 & 1) != 0;
-  return (getauxval(26) >> (name == "i8mm" ? 13 : 14) & 1) != 0;
-#elif defined(__APPLE__)
-  int has = 0;
-  std::size_t size = sizeof has;
-  const char* const key = name == "dotprod" ? "hw.optional.arm.FEAT_DotProd"
-                          : name == "i8mm"  ? "hw.optional.arm.FEAT_I8MM"
-                                            : "hw.optional.arm.FEAT_BF16";
-  return sysctlbyname(key, &has, &size, nullptr, 0) == 0 && has != 0;
-#elif defined(TENON_ARM_I8MM)
-  return !name.empty();
-#elif defined(__ARM_FEATURE_DOTPROD)
-  return name == "dotprod";
-#else
-  return name.empty();
-#endif
-}
-
-/// Whether the processor has a feature of the levels. One with these sets has the rest of the architecture
-/// that the flag names.
+/// Whether the processor has the instruction sets that a feature of the levels names; it then has the rest of
+/// the architecture too. Where the system cannot be asked, the processor has what the compiler may use.
 inline bool processor_has(std::string_view feature) {
-  while (!feature.empty()) {
-    const std::size_t plus = feature.rfind('+');
-    if (plus == feature.npos) break;
-    if (!processor_has_set(feature.substr(plus + 1))) return false;
-    feature = feature.substr(0, plus);
-  }
-  return true;
+#if defined(__linux__)
+  // AT_HWCAP and AT_HWCAP2, and the kernel's numbers, because old headers of the C library lack some.
+  const unsigned long first = getauxval(16), second = getauxval(26);
+  const bool dotprod = (first >> 20 & 1) != 0, i8mm = (second >> 13 & 1) != 0, bf16 = (second >> 14 & 1) != 0;
+#elif defined(__APPLE__)
+  const auto known = [](const char* key) {
+    int has = 0;
+    std::size_t size = sizeof has;
+    return sysctlbyname(key, &has, &size, nullptr, 0) == 0 && has != 0;
+  };
+  const bool dotprod = known("hw.optional.arm.FEAT_DotProd"), i8mm = known("hw.optional.arm.FEAT_I8MM"),
+             bf16 = known("hw.optional.arm.FEAT_BF16");
+#else
+#if defined(__ARM_FEATURE_DOTPROD)
+  constexpr bool dotprod = true;
+#else
+  constexpr bool dotprod = false;
+#endif
+#if defined(TENON_ARM_I8MM)
+  constexpr bool i8mm = true, bf16 = true;
+#else
+  constexpr bool i8mm = false, bf16 = false;
+#endif
+#endif
+  const auto met = [&](std::string_view set, bool has) { return has || feature.find(set) == feature.npos; };
+  return met("dotprod", dotprod) && met("i8mm", i8mm) && met("bf16", bf16);
 }
 
 }  // namespace tenon::TENON_ABI::simd::detail

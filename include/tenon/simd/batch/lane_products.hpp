@@ -37,11 +37,12 @@ inline xsimd::batch<int32_t, A> dot_blocks(const xsimd::batch<int32_t, A>& x,
                                            const xsimd::batch<int32_t, A>& y,
                                            const xsimd::batch<int32_t, A>& z);
 
-/// Keeps the compiler from loading later operands before earlier products, for which registers would not
-/// suffice.
+/// Keeps GCC from loading later operands before earlier products, for which registers would not suffice.
 template <class = void>
 inline void finish_products() {
+#if defined(__GNUC__) && !defined(__clang__)
   asm volatile("");
+#endif
 }
 
 }  // namespace tenon::TENON_ABI::simd
