@@ -1,5 +1,5 @@
-// Reads a digit that was drawn in a square: a WebAssembly module without imports, of a model that is a header.
-// `build` compiles it, and index.html draws.
+// Reads a digit that was drawn in a square: a WebAssembly module without imports, of a model that is a
+// header. `build` compiles it, and index.html draws.
 #include <algorithm>
 
 #include "digits.hpp"
@@ -28,8 +28,8 @@ struct Box {
   int size() const { return std::max(bottom - top, right - left); }
 };
 
-// The scans that the model has learnt from are 8 x 8 counts of 4 x 4 black and white pixels. They are as high as
-// the digit, which is in the middle.
+// The scans that the model has learnt from are 8 x 8 counts of 4 x 4 black and white pixels. They are as high
+// as the digit, which is in the middle.
 void scan(const Box& box) {
   std::fill(image, image + cells * cells, 0);
   const int height = box.size();
@@ -37,7 +37,8 @@ void scan(const Box& box) {
   const int first_y = box.top - (height - (box.bottom - box.top)) / 2;
   for (int i = 0; i < fine; ++i)
     for (int j = 0; j < fine; ++j) {
-      const int y = first_y + (2 * i + 1) * height / (2 * fine), x = first_x + (2 * j + 1) * height / (2 * fine);
+      const int y = first_y + (2 * i + 1) * height / (2 * fine),
+                x = first_x + (2 * j + 1) * height / (2 * fine);
       const bool inside = y >= 0 && y < side && x >= 0 && x < side;
       image[i / parts * cells + j / parts] += inside && drawing[y * side + x] > 127;
     }

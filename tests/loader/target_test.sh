@@ -31,14 +31,7 @@ case $target in
     build() { clang++-19 --target=wasm32-wasi -fuse-ld=lld -fno-exceptions "$@"; }
     printf '#include <algorithm>\nint main() {}\n' > "$folder/none.cc"
     build "$folder/none.cc" -o "$folder/none" 2> /dev/null || skip "no library for wasm32-wasi is installed"
-    cat > "$folder/run.mjs" <<'JS'
-import { readFileSync } from 'node:fs';
-import { WASI } from 'node:wasi';
-const wasi = new WASI({ version: 'preview1', args: process.argv.slice(2), preopens: { '/': '/' } });
-const module = await WebAssembly.compile(readFileSync(process.argv[2]));
-process.exitCode = wasi.start(await WebAssembly.instantiate(module, wasi.getImportObject()));
-JS
-    run() { node --no-warnings "$folder/run.mjs" "$@"; }
+    run() { node --no-warnings --experimental-wasi-unstable-preview1 tests/wasi.mjs "$@"; }
     ;;
 esac
 
