@@ -36,8 +36,9 @@ struct Types {
   using Lanes [[gnu::vector_size(A::bytes)]] = T;
   using Mask [[gnu::vector_size(A::bytes)]] = IntegerOf<sizeof(T)>;
   using Words [[gnu::vector_size(A::bytes)]] = Bits<T>;
-  // Integers are added and multiplied as unsigned ones, whose overflow is defined.
-  using Sums = std::conditional_t<std::integral<T>, Words, Lanes>;
+  // Integers are added and multiplied as unsigned ones, whose overflow is defined. g++ drops the size of a
+  // vector that is an argument of std::conditional_t.
+  using Sums [[gnu::vector_size(A::bytes)]] = std::conditional_t<std::integral<T>, Bits<T>, T>;
 };
 
 template <class V, class T, std::size_t... i>
