@@ -24,7 +24,8 @@ struct Amalgamation {
   /// For programs without heap, exceptions and threads. Headers of loader/freestanding replace the headers of
   /// the same names, and functions that choose among kernels are inlined. The macros
   /// ENCLOSING_TENON_USES_VNNI and ENCLOSING_TENON_USES_AMX must be defined before the text, as 0 or 1, to
-  /// say what kernels may use.
+  /// say what kernels may use. ENCLOSING_TENON_VARIANTS may list the words of kernels::Variants, so that no
+  /// other variants are compiled.
   bool freestanding = false;
   /// Freestanding: the element types that calls are compiled for where the type is known only at run time;
   /// empty: all.

@@ -52,7 +52,10 @@ std::string assemble(std::span<const HeaderText> files, std::span<const ModelPar
                      const std::string& space) {
   std::set<std::string> headers;
   std::set<DType> types;
+  kernels::Variants variants{};
   for (const ModelPart& p : parts) {
+    for (std::size_t k = 0; k < variants.size(); ++k)
+      variants[k] = static_cast<uint16_t>(variants[k] | p.variants[k]);
     headers.insert(p.headers.begin(), p.headers.end());
     types.insert(p.types.begin(), p.types.end());
   }
@@ -115,9 +118,13 @@ std::string assemble(std::span<const HeaderText> files, std::span<const ModelPar
   if (!condition.empty())
     text += str_cat("#if ", condition, "\n#error \"this header needs", flags, "\"\n#endif\n\n");
   const std::string uses = str_cat(space, "_TENON_USES_");
-  text += str_cat("#define ", uses, "VNNI ", vnni ? 1 : 0, "\n#define ", uses, "AMX ", amx ? 1 : 0, "\n\n");
+  text += str_cat("#define ", uses, "VNNI ", vnni ? 1 : 0, "\n#define ", uses, "AMX ", amx ? 1 : 0);
+  text += str_cat("\n#define ", space, "_TENON_VARIANTS ");
+  for (std::size_t k = 0; k < variants.size(); ++k) text += str_cat(k > 0 ? ", " : "", variants[k]);
+  text += "\n\n";
   text += str_cat("namespace ", space, " {\ninline namespace ", unit, " {}\n}  // namespace ", space, "\n\n");
-  text += str_cat(library, "#undef ", uses, "VNNI\n#undef ", uses, "AMX\n");
+  text +=
+      str_cat(library, "#undef ", uses, "VNNI\n#undef ", uses, "AMX\n#undef ", space, "_TENON_VARIANTS\n");
   text += "\n#include <bit>\n#include <cstddef>\n#include <cstdint>\n#include <cstring>\n";
   text += str_cat("\nnamespace ", enclosing,
                   " {\n\nstatic_assert(tenon::simd::detail::native == ", "tenon::simd::Level::", target.level,

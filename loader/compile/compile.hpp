@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "loader/compile/amalgamate.hpp"
+#include "tenon/kernels/variants.hpp"
 #include "tenon/model.hpp"
 
 namespace tenon::TENON_ABI {
@@ -70,6 +71,7 @@ struct ModelPart {
   std::set<std::string> headers;   ///< that the text needs
   std::set<DType> types;           ///< of the elements of its values
   std::vector<std::string> views;  ///< the types of the last overload's inputs, then of its outputs
+  kernels::Variants variants{};    ///< that runs of all overloads use
   std::string target{};            ///< CompileOptions::target
 };
 /// The part of a model. Throws the same errors as compile.

@@ -5,6 +5,7 @@
 
 #include "loader/compile/measure.hpp"
 #include "loader/compile/scratch_peak.hpp"
+#include "tenon/base/parallel.hpp"
 #include "tenon/op/nn/attention.hpp"
 #include "tenon/simd/arch.hpp"
 
@@ -35,9 +36,10 @@ void Emission::add(Feeds feeds, Feeds others) {
   std::string body;
   if (!nodes(body) || !refused_.empty()) return;
   body += results();
-  int64_t scratch = written_.empty() ? peak(feeds, others) : scratch_of(*program_, plan_, feeds, others);
+  int64_t scratch =
+      written_.empty() ? peak(feeds, others) : scratch_of(*program_, plan_, feeds, others, variants_);
   for (const auto& [program, plan] : written_)
-    scratch = std::max(scratch, scratch_of(*program, plan, {}, {}));
+    scratch = std::max(scratch, scratch_of(*program, plan, {}, {}, variants_));
   arena_bytes_ = std::max(arena_bytes_, plan_.arena_bytes);
   scratch_bytes_ = std::max(scratch_bytes_, scratch);
   auto& [parameters, text] = functions_.emplace_back();
@@ -101,6 +103,7 @@ std::string Emission::results() {
 ModelPart Emission::part(const std::string& name) {
   ModelPart part{
       name, {}, std::move(constants_.weights()), std::move(headers_), std::move(types_), std::move(views_)};
+  part.variants = variants_;
   part.text = str_cat("namespace constants {\n\n", constants_.text(), "\n}  // namespace constants\n\n");
   part.text += "/// What a run works in; its contents mean nothing between runs.\nstruct Memory {\n";
   part.text += str_cat("  alignas(64) std::byte arena[", std::max<int64_t>(arena_bytes_, 64), "];\n");
@@ -196,6 +199,8 @@ int64_t Emission::peak(const Feeds& zeros, const Feeds& ones) {
     Binding bound = session_.bind(feeds);
     const auto run = [&, level = simd::scoped_level()] {
       const simd::ScopedLevel same(level);
+      const ScopedPool serial(nullptr);  // as in the header
+      const kernels::NotedVariants noted(variants_);
       bound.run();
     };
     return (static_cast<int64_t>(scratch_peak(run)) + 63) / 64 * 64;

@@ -163,6 +163,7 @@ class Emission {
   std::set<std::string> refused_;
   std::vector<std::pair<std::string, std::string>> functions_;  // parameters and bodies
   std::vector<std::string> views_;
+  kernels::Variants variants_{};  // of kernels that the runs for `peak` used
   int64_t arena_bytes_ = 0, scratch_bytes_ = 0;
   int locals_ = 0;
 };

@@ -4,6 +4,7 @@
 
 #include "loader/compile/feeds.hpp"
 #include "loader/compile/scratch_peak.hpp"
+#include "tenon/base/parallel.hpp"
 #include "tenon/op/framework/evaluate.hpp"
 #include "tenon/simd/arch.hpp"
 
@@ -47,10 +48,12 @@ void run_nodes(const Program& program, const tenon::detail::Plan& plan, const Fe
 }  // namespace
 
 int64_t scratch_of(const Program& program, const tenon::detail::Plan& plan, const Feeds& zeros,
-                   const Feeds& ones) {
+                   const Feeds& ones, kernels::Variants& used) {
   const auto with = [&](const Feeds& feeds, int number) {
     const auto run = [&, level = simd::scoped_level()] {
       const simd::ScopedLevel same(level);
+      const ScopedPool serial(nullptr);  // as in the header
+      const kernels::NotedVariants noted(used);
       run_nodes(program, plan, feeds, number);
     };
     return (static_cast<int64_t>(scratch_peak(run)) + 63) / 64 * 64;

@@ -46,6 +46,21 @@ TEST_CASE("a model is laid out for its target whatever is in force") {
   CHECK(compile_part(m, {.target = "aarch64"}).text == arm.text);
 }
 
+TEST_CASE("a model's variants of kernels do not depend on threads") {
+  std::string weights;
+  for (int k = 0; k < 32 * 32; ++k) weights += str_cat(k == 0 ? "" : ", ", k % 17 - 8);
+  const Model m = parse_text(str_cat(
+      "<ir_version: 10, opset_import: [\"\" : 21]> m (float[1,32,20,38] x) => (float[1,32,20,38] y) "
+      "<float[32,32,1,1] w = {",
+      weights, "}> { a = Conv (x, w)  b = Relu (a)  c = Conv (b, w)  d = Relu (c)  y = Conv (d, w) }"));
+  const kernels::Variants alone = compile_part(m, {}).variants;
+  CHECK(alone != kernels::Variants{});
+  ThreadPool pool(3);
+  const ScopedPool use(pool);
+  CHECK(compile_part(m, {}).variants == alone);
+  CHECK(compile_part(product_model(), {}).variants == kernels::Variants{});
+}
+
 TEST_CASE("targets of this family are its levels") {
 #if defined(TENON_X86_64)
   const std::string family = "x86-64";

@@ -3,7 +3,6 @@
 
 #include <array>
 
-#include "tenon/base/platform/compiler.hpp"
 #include "tenon/base/storage.hpp"
 #include "tenon/graph/fused/bounds.hpp"
 #include "tenon/kernels/conv/blocked.hpp"
@@ -96,19 +95,16 @@ struct BlockedConv {
   template <class T>
   void compute(TensorView<const T> x, TensorView<const T> z, TensorView<T> y) const {
     if (y.empty()) return;
-    const op::WindowAttributes window = conv.window();
-    // A single spatial axis is the second of two. The window's numbers come before the call that lays it out,
-    // so that compilers of a compiled model know them when they choose its kernels.
-    const bool line = extents.size() < 4;
-    const int across = line ? 0 : 1;
-    const std::array kernel{line ? 1 : extents[2], extents[2 + across]};
-    const std::array strides{line ? 1 : window.stride(0), window.stride(across)};
-    const std::array dilations{line ? 1 : window.dilation(0), window.dilation(across)};
-    const op::WindowLayout l(window, x.extents(), y.extents(), std::span(extents).subspan(2));
-    const auto pair = [&](const int64_t* of, int64_t other) {
-      return line ? std::array{other, of[0]} : std::array{of[0], of[1]};
+    const op::WindowLayout l(conv.window(), x.extents(), y.extents(), std::span(extents).subspan(2));
+    // A single spatial axis is the second of two.
+    constexpr int64_t ones[2] = {1, 1}, zeros[2] = {0, 0};
+    const bool line = l.rank == 1;
+    const auto pair = [&](const int64_t* of, const int64_t* other) {
+      return line ? std::array{other[0], of[0]} : std::array{of[0], of[1]};
     };
-    const auto in = pair(l.in, 1), out = pair(l.out, 1), pads = pair(l.pads_begin, 0);
+    const auto in = pair(l.in, ones), out = pair(l.out, ones), kernel = pair(l.kernel, ones);
+    const auto strides = pair(l.strides, ones), dilations = pair(l.dilations, ones),
+               pads = pair(l.pads_begin, zeros);
     auto args = arguments<T>({2, x.extent(0), conv.group, extents[1] * conv.group, extents[0], in.data(),
                               out.data(), kernel.data(), strides.data(), dilations.data(), pads.data()});
     args.x = x.data();
@@ -118,7 +114,7 @@ struct BlockedConv {
   }
   /// The kernel's arguments, except a run's data.
   template <class T>
-  TENON_ALWAYS_INLINE kernels::BlockedConvArgs<T> arguments(const kernels::ConvGeometry& geometry) const {
+  kernels::BlockedConvArgs<T> arguments(const kernels::ConvGeometry& geometry) const {
     kernels::BlockedConvArgs<T> args;
     args.geometry = geometry;
     args.plain_x = plain_x;

@@ -16,6 +16,7 @@
 #include "tenon/base/platform/compiler.hpp"
 #include "tenon/kernels/conv/geometry.hpp"
 #include "tenon/kernels/elementwise/elementwise.hpp"
+#include "tenon/kernels/variants.hpp"
 #include "tenon/simd/batch.hpp"
 
 namespace tenon::TENON_ABI::kernels::cell_detail {
@@ -166,10 +167,15 @@ constexpr int64_t next_tile(int64_t cells) {
   return tile;
 }
 
+/// The family of variants of cell_functions.
+template <class T, class Arch, int Step, int V>
+inline constexpr int cell_family = (Step >= lanes<T, Arch> ? 0 : 3) + V - 1;
+
 template <class T, class Arch, int Step, int V>
 inline constexpr auto cell_functions = []<int... I>(std::integer_sequence<int, I...>) {
   const auto function = []<int R>(std::integral_constant<int, R>) -> CellFunction<T> {
-    if constexpr (next_tile<T, Arch, Step, V>(R) == R) return &compute_cells<T, Arch, Step, R, V>;
+    if constexpr (next_tile<T, Arch, Step, V>(R) == R && has_variant(cell_family<T, Arch, Step, V>, R))
+      return &compute_cells<T, Arch, Step, R, V>;
     else return nullptr;
   };
   return std::array<CellFunction<T>, sizeof...(I)>{function(std::integral_constant<int, I + 1>{})...};
@@ -184,7 +190,7 @@ void compute_row(int64_t cells, const Reach& reach, const T* x, const T* w, Cell
   const int64_t steps = ((reach.blocks - 1) * Step + reach.last_depth) * reach.taps;
   own.ahead_step = reach.ahead == nullptr || steps <= 0 ? 0 : reach.ahead_bytes / (tiles * steps);
   while (cells > 0) {
-    const int64_t some = next_tile<T, Arch, Step, V>(cells);
+    const int64_t some = use_variant(cell_family<T, Arch, Step, V>, next_tile<T, Arch, Step, V>(cells));
     cell_functions<T, Arch, Step, V>[static_cast<std::size_t>(some - 1)](own, x, w, end);
     if (end.ends)
       for (int v = 0; v < V; ++v) end.activation(end.y + v * end.y_block, some * L);

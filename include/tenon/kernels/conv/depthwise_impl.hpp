@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "tenon/base/parallel.hpp"
-#include "tenon/base/platform/compiler.hpp"
 #include "tenon/base/scratch.hpp"
 #include "tenon/kernels/conv/blocked.hpp"
 #include "tenon/kernels/conv/cell_tile.hpp"
+#include "tenon/kernels/variants.hpp"
 #include "tenon/simd/batch.hpp"
 
 namespace tenon::TENON_ABI::kernels::depthwise_detail {
@@ -91,34 +91,50 @@ void compute_depthwise(const DepthwiseTaps<T>& taps, const T* x, int64_t x_step,
 template <class T>
 using DepthwiseFunction = void (*)(const DepthwiseTaps<T>&, const T*, int64_t, const T*, const CellEnd<T>&);
 
+/// The family of variants of depthwise_functions.
+template <int K, int S, bool joins>
+inline constexpr int depthwise_family = 6 + (joins ? 5 : 0) + (K == 0 ? 0 : K - 3 + S);
+
 /// Indexed by cells - 1.
 template <class T, class Arch, int K, int S, bool joins>
 inline constexpr auto depthwise_functions = []<int... I>(std::integer_sequence<int, I...>) {
-  return std::array<DepthwiseFunction<T>, sizeof...(I)>{&compute_depthwise<T, Arch, K, S, joins, I + 1>...};
+  const auto function = []<int R>(std::integral_constant<int, R>) -> DepthwiseFunction<T> {
+    if constexpr (has_variant(depthwise_family<K, S, joins>, R))
+      return &compute_depthwise<T, Arch, K, S, joins, R>;
+    else return nullptr;
+  };
+  return std::array<DepthwiseFunction<T>, sizeof...(I)>{function(std::integral_constant<int, I + 1>{})...};
 }(std::make_integer_sequence<int, depthwise_cells<Arch>>{});
 
 /// The functions for windows at the image's border, one by one, and for windows with all columns inside.
-/// Always inlined, so that compiled models contain only the functions of their kernels and strides.
 template <class T, class Arch>
 struct DepthwiseFunctions {
   DepthwiseFunction<T> border;
   const DepthwiseFunction<T>* inside;
+  int family;  ///< of `inside`
 
-  TENON_ALWAYS_INLINE DepthwiseFunctions(const ConvGeometry& g, bool joins) {
+  DepthwiseFunctions(const ConvGeometry& g, bool joins) {
     if (joins) choose<true>(g);
     else choose<false>(g);
   }
 
  private:
   template <bool joins>
-  TENON_ALWAYS_INLINE void choose(const ConvGeometry& g) {
-    border = &compute_depthwise<T, Arch, 0, 0, joins, 1>;
+  void choose(const ConvGeometry& g) {
+    border = depthwise_functions<T, Arch, 0, 0, joins>[0];
+    set<0, 0, joins>();
     const int64_t kernel = g.dilations[1] == 1 ? g.kernel[1] : 0, stride = g.strides[1];
-    if (kernel == 3 && stride == 1) inside = depthwise_functions<T, Arch, 3, 1, joins>.data();
-    else if (kernel == 3 && stride == 2) inside = depthwise_functions<T, Arch, 3, 2, joins>.data();
-    else if (!joins && kernel == 5 && stride == 1) inside = depthwise_functions<T, Arch, 5, 1, false>.data();
-    else if (!joins && kernel == 5 && stride == 2) inside = depthwise_functions<T, Arch, 5, 2, false>.data();
-    else inside = depthwise_functions<T, Arch, 0, 0, joins>.data();
+    if (kernel == 3 && stride == 1) set<3, 1, joins>();
+    if (kernel == 3 && stride == 2) set<3, 2, joins>();
+    if constexpr (!joins) {
+      if (kernel == 5 && stride == 1) set<5, 1, joins>();
+      if (kernel == 5 && stride == 2) set<5, 2, joins>();
+    }
+  }
+  template <int K, int S, bool joins>
+  void set() {
+    inside = depthwise_functions<T, Arch, K, S, joins>.data();
+    family = depthwise_family<K, S, joins>;
   }
 };
 
@@ -135,7 +151,6 @@ void depthwise_conv_impl(const BlockedConvArgs<T>& a) {
                 taps = g.kernel[0] * g.kernel[1], width = narrow_group(g, L),
                 x_plane = a.x_plane > 0 ? a.x_plane : in_cells,
                 y_plane = a.y_plane > 0 ? a.y_plane : out_cells;
-  const DepthwiseFunctions<T, Arch> functions(g, width > 1);
   const int64_t blocks = up(g.out_channels, L);
   alignas(64) uint32_t lane[L / 2 * L];
   for (int64_t i = 0; i < width * L; ++i) lane[i] = static_cast<uint32_t>(i % L / width * width + i / L);
@@ -160,6 +175,7 @@ void depthwise_conv_impl(const BlockedConvArgs<T>& a) {
   const int64_t threads = threads_at_hand();
   const bool by_rows = threads > 1 && out_cells > g.out_channels;
   const int64_t bands = std::min(by_rows ? up(up(tasks, all), threads) * threads : up(tasks, all), g.out[0]);
+  const DepthwiseFunctions<T, Arch> functions(g, width > 1);
   parallel_for(all * bands, up(all * bands, tasks), [&](int64_t task, int64_t stop) {
     for (; task < stop; ++task) {
       const int64_t of_image = task % (blocks * bands);
@@ -212,9 +228,9 @@ void depthwise_conv_impl(const BlockedConvArgs<T>& a) {
           }
         };
         compute_border(0, left);
-        int64_t col = left;
-        for (int64_t tiles = up(right - left, depthwise_cells<Arch>); tiles > 0; --tiles) {
-          const int64_t count = up(right - col, tiles);
+        for (int64_t col = left; col < right;) {
+          const int64_t tiles = up(right - col, depthwise_cells<Arch>);
+          const int64_t count = use_variant(functions.family, up(right - col, tiles));
           compute(functions.inside[count - 1], col, 0, g.kernel[1]);
           col += count;
         }

@@ -1,7 +1,6 @@
 // Conv: convolution of (N, C, spatial...) with a set of filters.   onnx.ai/onnx/operators/onnx__Conv.html
 #pragma once
 
-#include "tenon/base/platform/compiler.hpp"
 #include "tenon/kernels/conv/conv.hpp"
 #include "tenon/op/families/wide.hpp"
 #include "tenon/op/families/window.hpp"
@@ -28,9 +27,7 @@ struct Conv {
       attr("group", &Conv::group),       attr("kernel_shape", &Conv::kernel_shape),
       attr("pads", &Conv::pads),         attr("strides", &Conv::strides)};
 
-  TENON_ALWAYS_INLINE constexpr WindowAttributes window() const {
-    return {auto_pad, dilations, kernel_shape, pads, strides};
-  }
+  constexpr WindowAttributes window() const { return {auto_pad, dilations, kernel_shape, pads, strides}; }
   constexpr void infer(Infer& i) const {
     infer_conv(i, window(), group, i.dims(0), i.dims(1));
     if (!i.failed() && i.out(0).dims.ranked()) infer_bias(i, 2, i.out(0).dims[1]);
