@@ -112,7 +112,8 @@ std::string c_text(std::string_view s) {
   std::string text = "\"";
   for (std::size_t k = 0; k < s.size(); ++k) {
     const char c = s[k];
-    if (c == '"' || c == '\\') {
+    const bool trigraph = c == '?' && k > 0 && s[k - 1] == '?';
+    if (c == '"' || c == '\\' || trigraph) {
       text += '\\';
       text += c;
     } else if (c >= ' ' && c < 127) {
