@@ -77,7 +77,7 @@ inline DrawnUse draw_varied(Draw& draw, const OperatorClass& c, int version,
     }
     const AnyTensor& stated = use.in[k].tensor();
     DType type = v < 0 ? DType::undefined : types[static_cast<std::size_t>(v)];
-    if (type == DType::undefined) type = stated.dtype();
+    if (type == DType::undefined || p.heterogeneous) type = stated.dtype();
     const bool resized = !draw.pair() && draw.one_in(32);
     // Integers are places, lengths and masks, as long as their values are not what is compared.
     const bool drawn = resized || draw.pair().has(type) || draw.one_in(is_float(type) ? 2 : 16);

@@ -59,7 +59,7 @@ function distance(type, a, b) {
       greatest = Math.max(greatest, Math.abs(b[k]));
     } else if (exact(a[k]) !== exact(b[k])) return Infinity;
   }
-  return type.startsWith('float') ? most / Math.max(greatest, 1e-6) : most;
+  return type.startsWith('float') ? most / Math.max(greatest, 1e-4) : most;
 }
 // How far results may be apart. A byte may be rounded to its neighbour; then others follow from other operands.
 const tolerance = {float: 2e-4, float16: 2e-3, uint8: 1, int8: 1, int32: 0};

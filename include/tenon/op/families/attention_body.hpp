@@ -121,8 +121,11 @@ struct AttentionBody {
   }
 };
 
-/// Whether a mask of keys has one column, as files state that there is none: it changes all scores alike.
-constexpr bool masks_nothing(const Dims& mask) { return mask.rank() == 2 && mask[1].is(1); }
+/// Whether a mask of keys has one column, for each entry of the batch or for all: it changes all scores
+/// alike.
+constexpr bool masks_nothing(const Dims& mask, Dim batch) {
+  return mask.rank() == 2 && mask[1].is(1) && (mask[0].is(1) || !mask[0].differs(batch));
+}
 
 /// Refuses a mask of keys that does not fit.
 constexpr void check_key_mask(Infer& i, int input, Dim batch, Dim queries, Dim keys) {
@@ -200,8 +203,7 @@ constexpr void infer_projected_attention(Infer& i, const ProjectedAttention& o) 
     });
     all = past.ranked() ? past[3] + x[1] : Dim();
   }
-  if (!masks_nothing(i.dims(o.mask)) || !(i.dims(o.mask)[0].is(1) || !i.dims(o.mask)[0].differs(x[0])))
-    check_key_mask(i, o.mask, x[0], x[1], all);
+  if (!masks_nothing(i.dims(o.mask), x[0])) check_key_mask(i, o.mask, x[0], x[1], all);
   check_scores_bias(i, o.scores_bias, {x[0], heads, x[1], all});
   i.out(0, {x[0], x[1], v});
   i.out(1, {2, x[0], heads, all, size});
@@ -215,7 +217,7 @@ std::vector<int32_t> projected_attention(L& to, const ProjectedAttention& o, int
   const Dims &x = to.dims(0), &w = to.dims(o.weights), &past = to.dims(o.past);
   if (!x.ranked() || !w.ranked() || !w[1].known()) return {};
   body.heads = o.heads;
-  body.mask = masks_nothing(to.dims(o.mask)) ? -1 : to.input(o.mask);
+  body.mask = masks_nothing(to.dims(o.mask), x[0]) ? -1 : to.input(o.mask);
   body.bias = to.input(o.scores_bias);
   body.batch = x[0], body.keys = x[1], body.past = past.ranked() ? past[3] : Dim();
   body.mask_dims = to.dims(o.mask);
