@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "tenon/op/families/attention.hpp"
+#include "tenon/op/families/cached_tokens.hpp"
 #include "tenon/op/families/head_cache.hpp"
 #include "tenon/op/families/head_vectors.hpp"
 
@@ -130,7 +131,8 @@ struct GroupQueryAttention {
     const bool packed = !key, prompt = steps == total[0];
     const int64_t size = query.extent(2) / (packed ? heads + 2 * kv : heads);
     const int64_t past_rows = past_key ? past_key.extent(2) : 0;
-    for (int64_t b = 0; b < batch; ++b) check_length(seqlens_k[b], steps, total[0], past_rows);
+    const CachedTokens tokens = this->tokens();
+    for (int64_t b = 0; b < batch; ++b) tokens.check_length(seqlens_k[b], steps, total[0], past_rows);
     // Without elements, there may be any number of heads.
     if (size == 0 && output_qk.empty()) return;
     Scratch scratch;
@@ -150,7 +152,7 @@ struct GroupQueryAttention {
     }
     if (do_rotary != 0) {
       const int64_t* positions =
-          positions_of(scratch, seqlens_k, position_ids, steps, prompt, cos_cache.extent(0));
+          tokens.positions(scratch, seqlens_k, position_ids, steps, prompt, cos_cache.extent(0));
       const auto rotated = [&](const HeadVectors<T>& x, const HeadCounts& n) {
         return rotated_heads(scratch, x, n, cos_cache.data(), sin_cache.data(), cos_cache.extent(1),
                              rotary_interleaved != 0, positions);
@@ -163,7 +165,8 @@ struct GroupQueryAttention {
 
     for (int64_t b = 0; b < batch; ++b) {
       const int64_t length = seqlens_k[b] + 1, past = prompt ? 0 : length - steps;
-      const int64_t held = resident(past, past_rows), start = past - held;  // absolute position of row 0
+      const int64_t held = tokens.resident(past, past_rows),
+                    start = past - held;  // absolute position of row 0
       Scratch inner;
       kernels::AttentionArgs a;
       a.batch = 1, a.heads = heads, a.kv_heads = kv;
@@ -194,11 +197,10 @@ struct GroupQueryAttention {
         const int64_t columns = output_qk.extent(3);
         a.scores = {t, output_qk.data() + b * heads * steps * columns + start, 0, steps * columns, columns};
         a.scores_kind = qk_output == 1 ? kernels::AttentionScores::masked : kernels::AttentionScores::weights;
-        // A prompt that is shorter than its rows shows scores of rows past its end, which hide() clears.
       }
       if (steps > 0) kernels::attention<compute_t<T>>(a);
-      if (a.scores.data != nullptr) hide(output_qk, b, past, start, length);
-      const int64_t kept = sliding_window_cache != 0 ? resident(length, past_rows) : past + steps;
+      if (a.scores.data != nullptr) tokens.hide(output_qk, b, past, start, length);
+      const int64_t kept = sliding_window_cache != 0 ? tokens.resident(length, past_rows) : past + steps;
       const int64_t count = sliding_window_cache != 0 ? length - start : held + steps;
       k_cache.store(k_new, held, count, kept);
       v_cache.store(v_new, held, count, kept);
@@ -282,44 +284,8 @@ struct GroupQueryAttention {
     i.out(3, {batch, heads, steps, total});
   }
 
-  void check_length(int64_t seqlen, int64_t steps, int64_t total, int64_t past_rows) const {
-    const int64_t length = seqlen + 1;
-    if (length < 1 || length > total)
-      raise(ErrorCode::out_of_range, spec.name, "seqlens_k has ", seqlen, ", outside of [0, ", total - 1,
-            "]");
-    if (steps == total) return;
-    if (length < steps)
-      raise(ErrorCode::out_of_range, spec.name, "seqlens_k has ", seqlen, ", too few for ", steps,
-            " new tokens");
-    if (sliding_window_cache == 0 && length - steps > past_rows)
-      raise(ErrorCode::out_of_range, spec.name, "seqlens_k has ", seqlen, ", but past_key has ", past_rows,
-            " rows");
-  }
-
-  /// The latest tokens that a cache of `rows` rows holds after `tokens` tokens.
-  int64_t resident(int64_t tokens, int64_t rows) const {
-    if (sliding_window_cache == 0 || tokens <= rows) return tokens;
-    const int64_t step = rows - local_window_size + 1;
-    return tokens - (tokens - rows + step - 1) / step * step;
-  }
-
-  /// The position of each token, (batch, steps), all of them rows of the caches.
-  const int64_t* positions_of(Scratch& scratch, TensorView<const int32_t> seqlens_k,
-                              TensorView<const int64_t> position_ids, int64_t steps, bool prompt,
-                              int64_t rows) const {
-    const int64_t batch = seqlens_k.size();
-    auto* positions = scratch.take<int64_t>(batch * steps);
-    for (int64_t at = 0; at < batch * steps; ++at) {
-      const int64_t b = at / steps, step = at % steps;
-      int64_t p = prompt ? step : seqlens_k[b] + 1 - steps + step;
-      if (position_ids) p = prompt && steps > 1 ? position_ids.data()[0] : position_ids.data()[at];
-      const int64_t beyond = position_ids && prompt && steps > 1 ? step : 0;
-      if (p < 0 || p >= rows - beyond)
-        raise(ErrorCode::out_of_range, spec.name, "position ", p, beyond > 0 ? " and the next are" : " is",
-              " outside of ", rows, " rows of cos_cache");
-      positions[at] = p + beyond;
-    }
-    return positions;
+  constexpr CachedTokens tokens() const {
+    return {spec.name, local_window_size, causal != 0, sliding_window_cache != 0};
   }
 
   /// The heads' sinks, or nullptr if there are none.
@@ -334,21 +300,6 @@ struct GroupQueryAttention {
 
   CacheForm form(TensorView<const float> scale) const {
     return {kv_cache_bit_width, scale ? scale.data() : nullptr, k_quant_type == "PER_CHANNEL"};
-  }
-
-  /// Clears the shown scores of entry b where a token does not attend.
-  template <class T>
-  void hide(TensorView<T> shown, int64_t b, int64_t past, int64_t start, int64_t length) const {
-    const int64_t steps = shown.extent(2), columns = shown.extent(3);
-    for (int64_t at = 0; at < *num_heads * steps; ++at) {
-      T* line = shown.data() + (b * *num_heads * steps + at) * columns;
-      const int64_t p = past + at % steps;
-      const int64_t end = causal != 0 ? std::min(length, p + 1) : length;
-      const int64_t begin =
-          std::min(end, local_window_size < 0 ? start : std::max(start, p + 1 - local_window_size));
-      std::fill(line, line + begin, T(0.0f));
-      std::fill(line + end, line + columns, T(0.0f));
-    }
   }
 };
 
