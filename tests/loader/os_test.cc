@@ -19,7 +19,8 @@
 #include <windows.h>
 #endif
 
-namespace tenon {
+using namespace tenon;  // doctest calls raise of the C library
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -238,5 +239,3 @@ TEST_CASE("files without bytes, and absent ones") {
   CHECK_FALSE(refusal(ErrorCode::io, [&] { loader::MappedFile::open(folder.path()); }).empty());
   CHECK_FALSE(os::status_of(folder / "absent.bin"));
 }
-
-}  // namespace tenon
