@@ -1,6 +1,8 @@
 // Memory for blocks of similar lifetime, such as a model's weights in the kernels' layout.
 #pragma once
 
+#include <type_traits>
+
 #include "tenon/base/platform/mutex.hpp"
 #include "tenon/base/platform/pages.hpp"
 #include "tenon/base/storage.hpp"
@@ -90,14 +92,25 @@ class LastingAllocator final : public Allocator {
   Region* regions_ = nullptr;  // the first one is filled; guarded by mutex_
 };
 
-// Storages of any lifetime can use it, static ones included.
-inline constinit LastingAllocator lasting_blocks;
-static_assert(std::is_trivially_destructible_v<LastingAllocator>);
+/// An object that is not destroyed.
+template <class T>
+union Undestroyed {
+  T object;
+  constexpr Undestroyed() : object() {}
+  ~Undestroyed()
+    requires(std::is_trivially_destructible_v<T>)
+  = default;
+  ~Undestroyed() {}
+};
+
+// Storages of any lifetime can use it, static ones included, though the mutex has a destructor on some
+// systems (libc++'s on musl).
+inline constinit Undestroyed<LastingAllocator> lasting_blocks;
 
 }  // namespace detail
 
 /// The default allocator for blocks of similar lifetime.
-inline Allocator& lasting_allocator() { return detail::lasting_blocks; }
+inline Allocator& lasting_allocator() { return detail::lasting_blocks.object; }
 
 #else
 
