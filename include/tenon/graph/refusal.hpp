@@ -62,7 +62,7 @@ class KnownValues {
       return i.type.kind == Kind::tensor && i.type.element != DType::string && i.dims.known() &&
              packed_bytes(element_count(i.dims.extents()), i.type.element) <= Graph::small_bytes;
     };
-    if (!n.op.spec().deterministic || !n.captures.empty() || !std::ranges::all_of(n.outputs, is_small))
+    if (!n.op.spec().deterministic || n.op.takes_graphs() || !std::ranges::all_of(n.outputs, is_small))
       return;
     std::vector<const Value*> in;
     for (ValueId v : n.inputs) {
