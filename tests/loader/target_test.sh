@@ -103,7 +103,7 @@ cat > "$folder/narrow.onnxtxt" <<END
 <ir_version: 10, opset_import: ["" : 21, "com.microsoft" : 1]>
 narrow (float[1,64] x) => (float[5,20] y) <
   uint8[70,2,16] c = {$(integers 2240 0 255)}, float[140] s = {$(numbers 140 1)}, int8[70,45] w = {$(integers 3150 -127 127)},
-  float hundredth = {0.01}, float[45,20] v = {$(numbers 900 2)}, int64[2] five = {5, 45}
+  float hundredth = {0.01}, float tenth = {0.1}, float[45,20] v = {$(numbers 900 2)}, int64[2] five = {5, 45}
 > {
   a = com.microsoft.MatMulNBits <K = 64, N = 70, block_size = 32, bits = 4> (x, c, s)
   b = Tanh (a)
@@ -114,7 +114,8 @@ narrow (float[1,64] x) => (float[5,20] y) <
   h = Cast <to = 10> (g)
   i = Cast <to = 10> (v)
   j = MatMul (h, i)
-  y = Cast <to = 1> (j)
+  k = Cast <to = 1> (j)
+  y = Mul (k, tenth)
 }
 END
 
