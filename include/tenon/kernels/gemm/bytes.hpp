@@ -4,7 +4,8 @@
 //   Pair  two numbers less their zero points (9 bits), in 16 bits each: exact for any numbers at any level
 //   Quad  four bytes, of one operand unsigned, of the other lowered by 128 to signed ones. Zero points
 //         are applied to the sums afterwards: sum (u - z)(s - t) = sum u s - z (sum s - K t) - t sum u.
-//         A level with products of signed bytes alone multiplies u - 128 (`lowers`): z and sum u are its.
+//         A level with products of signed bytes alone multiplies u - 128 (`lowers`), which lowers z and sum
+//         u as well.
 //   TileQuad  the same for tile registers (byte_tiles.hpp), which take 16 cells of K at a time
 #pragma once
 

@@ -13,6 +13,7 @@
 #include <atomic>
 #include <cstdint>
 #include <iterator>
+#include <numeric>
 
 #include "tenon/base/scratch.hpp"
 #include "tenon/base/types.hpp"
@@ -170,7 +171,7 @@ void compute_range(const P& q, int64_t i0, int64_t i1, int64_t j0, int64_t j1) {
   using S = Tile<Ops, Arch>;
   constexpr int parts = Ops::parts;
   constexpr int64_t rows = S::rows, cols = split_cols, L = simd::lanes<float, Arch>;
-  constexpr int64_t most_rows = 8 * rows, most_cols = 4 * S::cols;
+  constexpr int64_t most_rows = 8 * rows, most_cols = std::lcm(int64_t{4 * S::cols}, cols);
   constexpr int64_t a_part = most_rows * S::depth / 2, b_part = most_cols * S::depth / 2;
   static_assert(most_cols % cols == 0 && S::depth % split_step == 0 && S::cols % L == 0 && cols % L == 0);
   const int64_t padded_n = (q.n + S::cols - 1) / S::cols * S::cols;
