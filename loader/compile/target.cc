@@ -52,7 +52,8 @@ Target own_target(std::string_view name, std::string_view level) {
 Target target_of(std::string_view name) {
   const std::string_view family = name.substr(0, name.find(':'));
   const bool has_level = family.size() < name.size();
-  if (family == own_family) return own_target(name, has_level ? name.substr(family.size() + 1) : "baseline");
+  if (!own_family.empty() && family == own_family)
+    return own_target(name, has_level ? name.substr(family.size() + 1) : "baseline");
   if (family == "x86-64")
     refuse(ErrorCode::not_supported, name,
            "only a processor of the family has the wide registers that the model is laid out with");
