@@ -5,7 +5,7 @@
 
 #include "tenon/base/abi.hpp"
 
-#if defined(TENON_X86_64) || defined(TENON_AARCH64)
+#if !defined(TENON_WASM) && !defined(TENON_GENERIC)
 
 // GCC 12's AVX-512 intrinsics read variables that they leave uninitialised on purpose, and warn when inlined.
 #if defined(__GNUC__) && !defined(__clang__)
@@ -32,7 +32,7 @@ namespace tenon::TENON_ABI::simd::detail {
 /// The sum of all lanes. T: float, double.
 template <class T, class A>
 inline T add_lanes(const xsimd::batch<T, A>& v) {
-#if !defined(XSIMD_VERSION_MAJOR) || XSIMD_VERSION_MAJOR >= 9
+#if defined(TENON_WASM) || defined(TENON_GENERIC) || XSIMD_VERSION_MAJOR >= 9
   return xsimd::reduce_add(v);
 #else
   return xsimd::hadd(v);
