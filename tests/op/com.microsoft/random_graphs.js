@@ -184,7 +184,7 @@ const operators = [
   },
   g => {
     const d = g.draw, x = g.any('float', rank(2), shape(g, 2)), transA = d.below(2), transB = d.below(2), n = d.between(1, 6), [m, k] = transA ? [x.extents[1], x.extents[0]] : x.extents;
-    g.add('FusedGemm', {transA, transB, alpha: real(d.of([1, 0.5])), beta: real(d.of([1, 2])), activation: d.of(['Relu', 'Sigmoid', 'Tanh', 'LeakyRelu', 'Elu', 'Softplus', 'Softsign']), activation_alpha: maybe(g, real(0.25))},
+    g.add('FusedGemm', {transA, transB, alpha: real(d.of([1, 0.5])), beta: real(d.of([1, 2])), activation: d.of(['Relu', 'Sigmoid', 'Tanh', 'LeakyRelu', 'Elu', 'Softplus', 'Softsign']), activation_alpha: real(0.25)},
       [x, g.like('float', transB ? [n, k] : [k, n]), optional(g, () => g.like('float', d.of([[n], [1, n], [m, 1], [m, n]])))], [['float', [m, n]]]);
   },
   g => {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <string_view>
 
 #include "tenon/base/error.hpp"
 #include "tenon/base/scratch.hpp"

@@ -1,6 +1,7 @@
 // A cache of heads' vectors, floats or integers, that new tokens are added to.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 
 #include "tenon/base/parallel.hpp"

@@ -1,6 +1,7 @@
 // Vectors of heads, as projections give them: normalised and rotated.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 
 #include "tenon/base/parallel.hpp"
