@@ -88,13 +88,48 @@ export function writeInputs(folder, inputs) {
   }
 }
 
-/// Writes a tensor of floats as `readTensor` gives it, each element other than 0 moved by so many units in the last
-/// place away from 0.
-export function writeNudged(file, { name, dims, values }, units) {
-  const bits = new Int32Array(values.buffer.slice(0));
-  for (let i = 0; i < bits.length; ++i) if (values[i] !== 0) bits[i] += units;
-  const moved = new Float32Array(bits.buffer);
-  writeParts(file, feed(name, dims, { values: moved }, 1));
+/// Moves the parameters of a model, initializers of 16 float elements or more as raw data, by so many units in the last
+/// place in the bytes of its file: one element up, the next one down. Scalars are often extents' scales.
+export function nudgeParameters(content, units) {
+  let at = 0;
+  const next = () => {
+    let value = 0;
+    for (let scale = 1; ; scale *= 128) {
+      const byte = content[at++];
+      value += (byte & 127) * scale;
+      if (byte < 128) return value;
+    }
+  };
+  const fields = (end, field) => {
+    while (at < end) {
+      const tag = next();
+      const kind = tag & 7;
+      const length = kind === 2 ? next() : kind === 1 ? 8 : 4;
+      const value = kind === 0 ? next() : at;
+      field(tag >> 3, value, length);
+      if (kind !== 0) at = value + length;
+    }
+  };
+  const move = (first, length) => {
+    const bytes = content.subarray(first, first + length);
+    const view = new DataView(bytes.buffer, bytes.byteOffset, length);
+    for (let i = 0; i + 4 <= length; i += 4) {
+      if (view.getFloat32(i, true) !== 0) view.setInt32(i, view.getInt32(i, true) + (i & 4 ? -units : units), true);
+    }
+  };
+  const tensor = (first, length) => {
+    let type;
+    let data;
+    fields(first + length, (number, value, size) => {
+      if (number === 2) type = value;
+      if (number === 9) data = [value, size];
+    });
+    if (type === types.float.number && data?.[1] >= 64) move(...data);
+  };
+  fields(content.length, (number, graph, length) => {
+    if (number !== 7) return;
+    fields(graph + length, (field, value, size) => { if (field === 5) tensor(value, size); });
+  });
 }
 
 /// An attribute that is a float though its value is whole.
