@@ -61,7 +61,7 @@ Target target_of(std::string_view name) {
     if (family == t.family) {
       if (has_level && name.substr(family.size() + 1) != t.level)
         refuse(ErrorCode::invalid_argument, name,
-               str_cat("compiled on a processor of another family, ", family, " has one level, ", t.level));
+               str_cat(family, " has one level, ", t.level, ", on a machine of another family"));
 #if defined(TENON_X86_64) && defined(TENON_ONLY_LEVEL)
       refuse(ErrorCode::not_supported, name,
              str_cat("this build has the kernels of one level alone, ", names(simd::present_levels())));
