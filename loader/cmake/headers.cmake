@@ -29,9 +29,10 @@ target_include_directories(tenon INTERFACE
   "$<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include>" "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>"
   "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
 target_link_libraries(tenon INTERFACE Tenon::xsimd Threads::Threads)
-# MinGW's g++ aligns the stack to 16 bytes only, and stores registers of 32 and 64 bytes there as if it were aligned to
-# these (GCC's bug 54412). Large units have more sections than the usual format of objects has numbers.
-if(MINGW)
-  target_compile_options(tenon INTERFACE
-    $<$<CXX_COMPILER_ID:GNU>:-Wa,-muse-unaligned-vector-move,-mbig-obj>)
+# Large units have more sections than the usual format of objects on Windows has numbers. MinGW's g++ aligns the stack to
+# 16 bytes only, and stores registers of 32 and 64 bytes there as if it were aligned to their size (GCC's bug 54412).
+if(MSVC)
+  target_compile_options(tenon INTERFACE /bigobj $<$<CXX_COMPILER_ID:MSVC>:/Zc:preprocessor>)
+elseif(MINGW)
+  target_compile_options(tenon INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wa,-muse-unaligned-vector-move,-mbig-obj>)
 endif()
