@@ -11,18 +11,22 @@
 
 namespace tenon::TENON_ABI::passes {
 
-/// Y (N, C / block, spatial..., block) from X (N, C, spatial...); lanes past the last channel are zero.
+/// Y (N, channels / block, spatial..., block) from X (N, channels, spatial...); lanes past the last channel
+/// are zero.
 struct ToBlocks {
   int64_t block = 0;
+  int64_t channels = 0;
 
-  static constexpr op::Attributes fields{op::attr("block", &ToBlocks::block)};
+  static constexpr op::Attributes fields{op::attr("block", &ToBlocks::block),
+                                         op::attr("channels", &ToBlocks::channels)};
   static constexpr op::Spec spec =
       op::own_spec("ToBlocks", {{"X", "T"}}, {{"Y", "T"}}, {{"T", types::float32}});
 
   constexpr void infer(op::Infer& i) const {
     if (!i.expect_ranked(0) || !i.expect_rank_at_least(0, 3)) return;
     Dims y = i.dims(0);
-    y[1] = (y[1] + (block - 1)) / block;
+    if (y[1].differs(channels)) return i.fail("X has ", y[1], " channels, not ", channels);
+    y[1] = (channels + (block - 1)) / block;
     y.push_back(block);
     i.out(0, y);
   }

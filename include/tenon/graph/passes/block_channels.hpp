@@ -48,9 +48,9 @@ class ChannelBlocks {
     const auto found = blocked_.find(v);
     return found == blocked_.end() ? -1 : found->second;
   }
-  /// The same, made for node n if need be.
-  ValueId to_blocks(int n, ValueId v) {
-    if (blocks(v) < 0) blocked_[v] = p_.add_node(n, AnyOperator::make(ToBlocks{block_}), {v})[0];
+  /// The same, made for node n if need be, which reads `channels` of them.
+  ValueId to_blocks(int n, ValueId v, int64_t channels) {
+    if (blocks(v) < 0) blocked_[v] = p_.add_node(n, AnyOperator::make(ToBlocks{block_, channels}), {v})[0];
     return blocks(v);
   }
   const Dims& dims(ValueId v) const { return p_.info(v).dims; }
@@ -103,6 +103,11 @@ class ChannelBlocks {
     if (2 * g.out_channels < block_)
       return p_.skipped(n, g.out_channels, " output channels would leave a block almost empty");
 
+    // If the channels of X are not known, another node may expect others.
+    if (const auto* made = made_by<ToBlocks>(p_, blocks(in[0]));
+        made != nullptr && made->op.as<ToBlocks>()->channels != g.in_channels)
+      return p_.skipped(n, "another node reads X with other channels");
+
     const bool x_is_plain = blocks(in[0]) < 0;
     BlockedConv blocked{.conv = conv.conv, .bounds = conv.bounds, .block = block_, .extents = conv.extents};
     blocked.plain_x = x_is_plain && g.groups == 1 && g.in_channels <= 4;
@@ -114,8 +119,8 @@ class ChannelBlocks {
                                                conv.factors.empty() ? nullptr : conv.factors.data()},
                                               blocked.weights.as<float>());
     if (conv.bias) blocked.bias = in_blocks(static_cast<const float*>(conv.bias.data()), g.out_channels);
-    std::vector<ValueId> inputs{blocked.plain_x ? in[0] : to_blocks(n, in[0])};
-    if (in.size() > 1) inputs.push_back(to_blocks(n, in[1]));
+    std::vector<ValueId> inputs{blocked.plain_x ? in[0] : to_blocks(n, in[0], g.in_channels)};
+    if (in.size() > 1) inputs.push_back(to_blocks(n, in[1], g.out_channels));
     std::string text = blocked.winograd ? "blocked, by Winograd" : "blocked";
     int last = n;
     if (const int next = p_.only_reader(p_.node(n).outputs[0]);
