@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "loader/compile/measure.hpp"
+#include "loader/compile/run_nodes.hpp"
 #include "loader/compile/scratch_peak.hpp"
 #include "tenon/base/parallel.hpp"
 #include "tenon/op/nn/attention.hpp"
@@ -36,10 +36,7 @@ void Emission::add(Feeds feeds, Feeds others) {
   std::string body;
   if (!nodes(body) || !refused_.empty()) return;
   body += results();
-  int64_t scratch =
-      written_.empty() ? peak(feeds, others) : scratch_of(*program_, plan_, feeds, others, variants_);
-  for (const auto& [program, plan] : written_)
-    scratch = std::max(scratch, scratch_of(*program, plan, {}, {}, variants_));
+  const int64_t scratch = peak(feeds, others);
   arena_bytes_ = std::max(arena_bytes_, plan_.arena_bytes);
   scratch_bytes_ = std::max(scratch_bytes_, scratch);
   auto& [parameters, text] = functions_.emplace_back();
@@ -195,21 +192,35 @@ void Emission::feed_lengths(Feeds& feeds) const {
 }
 
 int64_t Emission::peak(const Feeds& zeros, const Feeds& ones) {
-  const auto of = [&](const Feeds& feeds) {
-    Binding bound = session_.bind(feeds);
-    const auto run = [&, level = simd::scoped_level()] {
+  const auto of = [&](const auto& run) {
+    const auto at_level = [&, level = simd::scoped_level()] {
       const simd::ScopedLevel same(level);
       const ScopedPool serial(nullptr);  // as in the header
       const kernels::NotedVariants noted(variants_);
-      bound.run();
+      run();
     };
-    return (static_cast<int64_t>(scratch_peak(run)) + 63) / 64 * 64;
+    return (static_cast<int64_t>(scratch_peak(at_level)) + 63) / 64 * 64;
   };
-  try {
-    return of(zeros);
-  } catch (const Error&) {
-    return of(ones);
-  }
+  // What is run is prepared before, on a thread with a stack of its own.
+  const auto either = [&](const auto& prepared) {
+    try {
+      return of(prepared(zeros, 0));
+    } catch (const Error&) {
+      return of(prepared(ones, 1));
+    }
+  };
+  if (written_.empty())
+    return either([&](const Feeds& feeds, int) {
+      return [bound = std::make_shared<Binding>(session_.bind(feeds))] { bound->run(); };
+    });
+  int64_t most = either([&](const Feeds& feeds, int number) {
+    return [&, number] { run_nodes(*program_, plan_, feeds, number); };
+  });
+  for (const auto& [program, plan] : written_)
+    most = std::max(most, either([&, of_body = program, &planned = plan](const Feeds&, int number) {
+                      return [&, number] { run_nodes(*of_body, planned, {}, number); };
+                    }));
+  return most;
 }
 
 }  // namespace tenon::TENON_ABI::emission

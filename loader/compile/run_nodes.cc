@@ -1,16 +1,11 @@
-#include "loader/compile/measure.hpp"
+#include "loader/compile/run_nodes.hpp"
 
 #include <algorithm>
 
 #include "loader/compile/feeds.hpp"
-#include "loader/compile/scratch_peak.hpp"
-#include "tenon/base/parallel.hpp"
 #include "tenon/op/framework/evaluate.hpp"
-#include "tenon/simd/arch.hpp"
 
 namespace tenon::TENON_ABI::emission {
-
-namespace {
 
 void run_nodes(const Program& program, const tenon::detail::Plan& plan, const Feeds& feeds, int number) {
   const auto at = [](auto& list, ValueId v) -> auto& { return list[static_cast<std::size_t>(v)]; };
@@ -42,26 +37,6 @@ void run_nodes(const Program& program, const tenon::detail::Plan& plan, const Fe
     }
     for (ValueId v : n.inputs)
       if (v >= 0 && at(plan.values, v).last <= static_cast<int>(s)) at(values, v) = Value();
-  }
-}
-
-}  // namespace
-
-int64_t scratch_of(const Program& program, const tenon::detail::Plan& plan, const Feeds& zeros,
-                   const Feeds& ones, kernels::Variants& used) {
-  const auto with = [&](const Feeds& feeds, int number) {
-    const auto run = [&, level = simd::scoped_level()] {
-      const simd::ScopedLevel same(level);
-      const ScopedPool serial(nullptr);  // as in the header
-      const kernels::NotedVariants noted(used);
-      run_nodes(program, plan, feeds, number);
-    };
-    return (static_cast<int64_t>(scratch_peak(run)) + 63) / 64 * 64;
-  };
-  try {
-    return with(zeros, 0);
-  } catch (const Error&) {
-    return with(ones, 1);
   }
 }
 
