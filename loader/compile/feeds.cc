@@ -35,6 +35,11 @@ AnyTensor filled(const op::Info& i, int number) {
   if (number != 0)
     visit_types(numeric{}, i.type.element,
                 [&]<class T>() { std::ranges::fill(numbers.out().as<T>(), static_cast<T>(number)); });
+  if (i.propagated.known() && numbers.size() == i.propagated.size())
+    visit_types(TypeList<int64_t, int32_t, bool>{}, i.type.element, [&]<class T>() {
+      for (int k = 0; k < i.propagated.size(); ++k)
+        if (i.propagated[k].known()) numbers.out().as<T>()[k] = static_cast<T>(i.propagated[k].value());
+    });
   return numbers;
 }
 

@@ -13,7 +13,8 @@ namespace tenon::TENON_ABI::emission {
 Dims shaped(const Graph& g, const Graph::ValueEntry& input, const ShapeSet& shapes,
             std::set<std::string_view>& used);
 
-/// A tensor of known extents filled with `number`, 0 or 1; of 0 for types without arithmetic.
+/// A tensor of known extents filled with `number`, 0 or 1, except for elements that are known; of 0 for types
+/// without arithmetic.
 AnyTensor filled(const op::Info& i, int number);
 
 /// Tensors of each input's type and extents, filled with `number`, 0 or 1. Error{invalid_argument} for
