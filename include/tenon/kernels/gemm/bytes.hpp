@@ -57,9 +57,9 @@ struct Quad {
     if constexpr (a_signed) {
       simd::split_pairs(x, y, row, next_row);
     } else {
-      auto low = simd::bits_as<int64_t>(x), high = simd::bits_as<int64_t>(y);
-      simd::join_pairs(low, high, low, high);
-      row = simd::bits_as<int32_t>(low), next_row = simd::bits_as<int32_t>(high);
+      decltype(simd::bits_as<int64_t>(x)) first, second;
+      simd::join_pairs(simd::bits_as<int64_t>(x), simd::bits_as<int64_t>(y), first, second);
+      row = simd::bits_as<int32_t>(first), next_row = simd::bits_as<int32_t>(second);
     }
   }
 };
