@@ -3,7 +3,6 @@
 
 #include <bit>
 #include <cstdint>
-#include <cstring>
 
 #include "tenon/simd/batch/registers.hpp"
 
@@ -49,19 +48,6 @@ constexpr uint16_t f32_to_bf16_bits(float x) {
   const uint32_t bits = std::bit_cast<uint32_t>(x);
   if ((bits & 0x7fffffffu) > 0x7f800000u) return static_cast<uint16_t>((bits >> 16) | 0x40u);
   return static_cast<uint16_t>((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
-}
-
-/// Whole blocks of `width` numbers, then the rest through a padded copy.
-template <int width, class In, class Out, class Block>
-inline void in_blocks(const In* in, Out* out, int64_t n, Block block) {
-  int64_t i = 0;
-  for (; i + width <= n; i += width) block(in + i, out + i);
-  if (i == n) return;
-  In last_in[width] = {};
-  Out last_out[width];
-  std::memcpy(last_in, in + i, static_cast<size_t>(n - i) * sizeof(In));
-  block(last_in, last_out);
-  std::memcpy(out + i, last_out, static_cast<size_t>(n - i) * sizeof(Out));
 }
 
 }  // namespace detail

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "tenon/base/target.hpp"
-#include "tenon/simd/batch/registers.hpp"
+#include "tenon/simd/batch/memory.hpp"
 
 #if defined(TENON_AARCH64)
 

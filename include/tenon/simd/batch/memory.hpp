@@ -52,6 +52,21 @@ inline batch<T, Arch> load_masked(const T* p, uint64_t bits, T fill);
 template <class Arch>
 inline batch<float, Arch> load_pairs(const float* p, const int64_t* index);
 
+namespace detail {
+/// Calls block(in, out) for whole blocks of `width` numbers, and for the rest in a padded copy.
+template <int width, class In, class Out, class Block>
+inline void in_blocks(const In* in, Out* out, int64_t n, Block block) {
+  int64_t i = 0;
+  for (; i + width <= n; i += width) block(in + i, out + i);
+  if (i == n) return;
+  In last_in[width] = {};
+  Out last_out[width];
+  std::memcpy(last_in, in + i, static_cast<size_t>(n - i) * sizeof(In));
+  block(last_in, last_out);
+  std::memcpy(out + i, last_out, static_cast<size_t>(n - i) * sizeof(Out));
+}
+}  // namespace detail
+
 }  // namespace tenon::TENON_ABI::simd
 
 #include "tenon/simd/arm/memory.hpp"
