@@ -9,6 +9,7 @@
 #include "loader/compile/compile.hpp"
 #include "tenon/base/thread_pool.hpp"
 #include "tenon/model.hpp"
+#include "tenon/simd/features.hpp"
 #include "tests/loader/refusal.hpp"
 
 using namespace tenon;
