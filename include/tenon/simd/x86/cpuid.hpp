@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "tenon/base/abi.hpp"
 #include "tenon/base/target.hpp"
 
 #if defined(TENON_X86_64)
@@ -14,8 +15,6 @@
 #else
 #include <cpuid.h>
 #endif
-
-#include "tenon/base/abi.hpp"
 
 namespace tenon::TENON_ABI::simd::detail {
 
