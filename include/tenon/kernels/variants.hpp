@@ -33,8 +33,9 @@ class NotedVariants {
 /// Whether there is a function for `cells` cells. For one cell there always is.
 constexpr bool has_variant(int /*family*/, int64_t /*cells*/) { return true; }
 
-/// The number of cells, at most `cells`, that the next call of a family's functions computes.
-inline int64_t use_variant(int family, int64_t cells) {
+/// The number of cells, at most `cells`, that the next call computes, of a family's functions by number - 1.
+template <class Function>
+int64_t use_variant(int family, const Function* /*functions*/, int64_t cells) {
   if (Variants* const noted = detail::noted_variants; noted != nullptr) [[unlikely]] {
     uint16_t& word = (*noted)[static_cast<std::size_t>(family)];
     word = static_cast<uint16_t>(word | 1u << (cells - 1));

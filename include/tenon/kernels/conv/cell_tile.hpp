@@ -185,13 +185,15 @@ inline constexpr auto cell_functions = []<int... I>(std::integer_sequence<int, I
 template <class T, class Arch, int Step, int V>
 void compute_row(int64_t cells, const Reach& reach, const T* x, const T* w, CellEnd<T> end) {
   constexpr int64_t most = most_cells<Arch>(V), L = lanes<T, Arch>;
+  const CellFunction<T>* const functions = cell_functions<T, Arch, Step, V>.data();
   Reach own = reach;
   const int64_t tiles = up(cells, most);
   const int64_t steps = ((reach.blocks - 1) * Step + reach.last_depth) * reach.taps;
   own.ahead_step = reach.ahead == nullptr || steps <= 0 ? 0 : reach.ahead_bytes / (tiles * steps);
   while (cells > 0) {
-    const int64_t some = use_variant(cell_family<T, Arch, Step, V>, next_tile<T, Arch, Step, V>(cells));
-    cell_functions<T, Arch, Step, V>[static_cast<std::size_t>(some - 1)](own, x, w, end);
+    const int64_t some =
+        use_variant(cell_family<T, Arch, Step, V>, functions, next_tile<T, Arch, Step, V>(cells));
+    functions[some - 1](own, x, w, end);
     if (end.ends)
       for (int v = 0; v < V; ++v) end.activation(end.y + v * end.y_block, some * L);
     cells -= some;

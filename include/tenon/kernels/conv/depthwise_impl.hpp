@@ -230,7 +230,7 @@ void depthwise_conv_impl(const BlockedConvArgs<T>& a) {
         compute_border(0, left);
         for (int64_t col = left; col < right;) {
           const int64_t tiles = up(right - col, depthwise_cells<Arch>);
-          const int64_t count = use_variant(functions.family, up(right - col, tiles));
+          const int64_t count = use_variant(functions.family, functions.inside, up(right - col, tiles));
           compute(functions.inside[count - 1], col, 0, g.kernel[1]);
           col += count;
         }

@@ -17,8 +17,9 @@ constexpr bool has_variant([[maybe_unused]] int family, [[maybe_unused]] int64_t
 #endif
 }
 
-inline int64_t use_variant(int family, int64_t cells) {
-  while (!has_variant(family, cells)) --cells;
+template <class Function>
+int64_t use_variant(int /*family*/, const Function* functions, int64_t cells) {
+  while (functions[cells - 1] == nullptr) --cells;
   return cells;
 }
 
