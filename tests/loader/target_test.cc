@@ -48,12 +48,18 @@ TEST_CASE("a model is laid out for its target whatever is in force") {
 }
 
 TEST_CASE("a model's variants of kernels do not depend on threads") {
-  std::string weights;
-  for (int k = 0; k < 32 * 32; ++k) weights += str_cat(k == 0 ? "" : ", ", k % 17 - 8);
+  const auto numbers = [](int count) {
+    std::string list;
+    for (int k = 0; k < count; ++k) list += str_cat(k == 0 ? "" : ", ", k % 17 - 8);
+    return list;
+  };
   const Model m = parse_text(str_cat(
-      "<ir_version: 10, opset_import: [\"\" : 21]> m (float[1,32,20,38] x) => (float[1,32,20,38] y) "
-      "<float[32,32,1,1] w = {",
-      weights, "}> { a = Conv (x, w)  b = Relu (a)  c = Conv (b, w)  d = Relu (c)  y = Conv (d, w) }"));
+      "<ir_version: 10, opset_import: [\"\" : 21]> cells (float[1,3,20,38] s) => (float[1,40,10,19] u) "
+      "<float[32,3,3,3] w = {",
+      numbers(864), "}, float[32,1,3,3] v = {", numbers(288), "}, float[40,32,1,1] p = {", numbers(1280),
+      "}> { a = Conv <pads = [1, 1, 1, 1]> (s, w)  b = Relu (a) "
+      "c = Conv <pads = [1, 1, 1, 1], strides = [2, 2], group = 32> (b, v)  d = Relu (c)  u = Conv (d, p) "
+      "}"));
   const kernels::Variants alone = compile_part(m, {}).variants;
   CHECK(alone != kernels::Variants{});
   ThreadPool pool(3);
