@@ -1,6 +1,7 @@
 #include "loader/edit/names.hpp"
 
 #include "loader/check/findings.hpp"
+#include "tenon/op/framework/spec.hpp"
 
 namespace tenon::TENON_ABI::loader {
 namespace {
@@ -114,6 +115,13 @@ const std::string& node_name(const onnx::NodeProto& n) {
 }
 std::string node_place(const onnx::NodeProto& n) {
   return str_cat("node '", node_name(n), "' (", n.op_type(), ")");
+}
+
+int wanted_outputs(const onnx::NodeProto& n, const op::Spec& spec, int version) {
+  int wanted = n.output_size();
+  if (spec.variadic_outputs()) return wanted;
+  while (wanted > spec.min_outputs(version) && n.output(wanted - 1).empty()) --wanted;
+  return wanted;
 }
 
 std::string NameSet::fresh(const std::string& wanted) {

@@ -7,6 +7,10 @@
 
 #include "loader/edit/order.hpp"
 
+namespace tenon::TENON_ABI::op {
+struct Spec;
+}
+
 namespace tenon::TENON_ABI::loader {
 
 enum class NameOf : uint8_t { value, node, extent };
@@ -33,6 +37,9 @@ int body_inputs(const onnx::GraphProto& body, const onnx::NodeProto& n, int vers
 const std::string& node_name(const onnx::NodeProto& n);
 /// "node 'conv1' (Conv)", for errors
 std::string node_place(const onnx::NodeProto& n);
+/// The number of results that a node asks for: trailing ones without a name are the same as absent ones,
+/// unless the operator's results vary in number.
+int wanted_outputs(const onnx::NodeProto& n, const op::Spec& spec, int version);
 
 /// Names that are taken.
 class NameSet {

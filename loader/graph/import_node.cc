@@ -33,9 +33,10 @@ void Importer::read_node(const onnx::NodeProto& n, Scope& scope) {
   // Trailing operands that are left out are the same as absent ones.
   while (!inputs.empty() && inputs.back() < 0) inputs.pop_back();
   if (f != nullptr) return call_function(n, *f, inputs, scope);
-  std::vector<std::string> names;
-  for (const std::string& name : n.output()) names.push_back(scope.name_of(name));
   const AnyOperator op = make_operator(n, found, place, scope);
+  std::vector<std::string> names;
+  for (int k = 0; k < wanted_outputs(n, op.spec(), op.version()); ++k)
+    names.push_back(scope.name_of(n.output(k)));
   if (const auto* gradient = op.as<op::Gradient>()) return differentiate(n, op, *gradient, inputs, scope);
   const std::vector<ValueId> outputs =
       scope.graph->add_node(scope.prefix + node_name(n), op, std::move(inputs), names);

@@ -152,7 +152,8 @@ void Inference::infer_results(onnx::NodeProto& n, const Scope& scope, const std:
     return element == DType::undefined ? op::Info{} : constant(op::input_from_attribute(value, element));
   };
   if (const op::Message m = op.add_attribute_inputs(in, make); !m.empty()) refuse(m.view());
-  results.resize(std::max(results.size(), static_cast<std::size_t>(op.spec().min_outputs(op.version()))));
+  results.resize(static_cast<std::size_t>(
+      std::max(wanted_outputs(n, op.spec(), op.version()), op.spec().min_outputs(op.version()))));
   std::fill(results.begin(), results.end(), op::Info{});
   const op::Message m = op.with_newest_inputs().infer(in, results);
   // How other operators use their bodies' results is up to their rules.

@@ -57,6 +57,19 @@ TEST_CASE("a model keeps what the file said") {
   CHECK(again.proto().SerializeAsString() == bytes);
 }
 
+TEST_CASE("trailing results without a name are absent") {
+  Model m = parse_text(R"(
+    <ir_version: 8, opset_import: ["" : 15]>
+    main (float[1,1,2] x) => (float[1,1,2] y) <float[1] s = {2}, float[1] b = {1}, float[1] mean = {0}, float[1] v = {1}>
+    { y, "", "" = BatchNormalization <epsilon = 0.0> (x, s, b, mean, v) })");
+  CHECK_NOTHROW(infer_shapes(m, {.strict = true}));
+  Tensor<float> x(Extents{1, 1, 2});
+  x[0] = 1, x[1] = 2;
+  CHECK(Session(m.graph()).run({{"x", x}})[0].view<float>()[1] == 5);
+  m.proto().mutable_graph()->mutable_node(0)->set_output(1, "named");
+  CHECK_THROWS_WITH_AS(m.graph(), doctest::Contains("2 outputs, but only training has more than 1"), Error);
+}
+
 TEST_CASE("results of calls have the names that the caller gives them") {
   const Model m = parse_text(R"(
     <ir_version: 10, opset_import: ["" : 21, "local" : 1, "ai.onnx.preview.training" : 1]>
