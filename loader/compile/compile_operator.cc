@@ -137,7 +137,8 @@ class Aggregate {
         std::string one = word(v.*member);
         if (one == usual) return;
         using Field = std::remove_cvref_t<decltype(v.*member)>;
-        if constexpr (op::Operator<Field> && !Listed<Field>)
+        // Copies of lists are no constants.
+        if constexpr (op::Operator<Field> && !Listed<Field> && std::is_trivially_copyable_v<Field>)
           if (inner_is_constant_) one = constants_.op(one);
         text += str_cat(text.empty() ? "." : ", .", name, " = ", one);
       });
