@@ -159,7 +159,7 @@ class Planner {
       place_result(v, s);
       if (n.op.spec().memory == op::Memory::join) adopt(n, v);
     }
-    // A rule may tell the results from the other extents, such as those of one operand of a broadcast.
+    // A rule may know the results without them: one operand of a broadcast can be enough.
     return certain ? Action::compute : Action::check;
   }
 

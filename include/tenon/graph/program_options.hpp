@@ -28,7 +28,7 @@ struct ProgramOptions {
 struct ProgramScope {
   const Program& around;
   std::span<const op::Info> inputs;
-  std::span<const ValueId> here;  ///< the enclosing program's values, by those of the body's enclosing graph
+  std::span<const ValueId> here;  ///< the enclosing program's value for each of the enclosing graph's
 };
 
 }  // namespace tenon::TENON_ABI

@@ -1,5 +1,5 @@
 // Matrix products, innermost, where products with one lane of a vector are instructions: no number of A is
-// broadcast. A step of K takes few instructions beside the products, so that it needs no unrolling.
+// broadcast. A step of K takes few instructions besides the products, so that it needs no unrolling.
 #pragma once
 
 #include <cstdint>

@@ -96,7 +96,7 @@ struct LinearAttention {
   constexpr bool gated() const { return update_rule == "gated" || update_rule == "gated_delta"; }
   constexpr bool delta() const { return update_rule == "delta" || update_rule == "gated_delta"; }
 
-  /// Whether a key of so many numbers has heads of that size, each for as many KV heads.
+  /// Whether the key's width is a number of heads of that size, which divides the number of KV heads.
   static constexpr bool shares(int64_t numbers, int64_t size, int64_t kv) {
     if (size == 0 || numbers == 0) return size == numbers;
     return numbers % size == 0 && kv % (numbers / size) == 0;

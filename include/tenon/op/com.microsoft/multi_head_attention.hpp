@@ -16,8 +16,8 @@ namespace tenon::TENON_ABI::op::com_microsoft {
 /// entry of the batch (then, if there are twice as many numbers, the first key of each); mask_filter_value is
 /// added for a key that it excludes. attention_bias (batch or 1, heads or 1, steps, keys) is added as well.
 /// past_key and past_value (batch, heads, steps, size) precede K and V; present_key and present_value are the
-/// concatenations, and `qk` has the scores, in query's type. With past_sequence_length only so many steps of
-/// the past count; the presents are the past with the new steps after these. ONNX Runtime's CPU ignores a
+/// concatenations, and `qk` has the scores, in query's type. With past_sequence_length only that many steps
+/// of the past count; the presents are the past with the new steps after these. ONNX Runtime's CPU ignores a
 /// past without presents, which is refused, and has no packed operands.
 /// op::com_microsoft::MultiHeadAttention{.num_heads = 2}(q, k, v) of (2,3,8), (2,4,8) and (2,4,8) gives
 /// (2,3,8).

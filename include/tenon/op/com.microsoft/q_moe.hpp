@@ -148,7 +148,7 @@ struct QMoE {
     return {activation_type, activation_alpha, activation_beta, swiglu_fusion, swiglu_limit};
   }
 
-  /// Whether rows have several scales: as in ONNX Runtime, those of W2 only if those of W1 have.
+  /// Whether rows have several scales. As in ONNX Runtime, W2's rows have them only if W1's do.
   constexpr bool divides(int64_t hidden) const { return block_size != 0 && hidden > block_size; }
 
   /// Refuses scales and zero points that do not fit weights of these (experts, rows, columns).

@@ -112,7 +112,7 @@ inline void choose_experts(const float* scores, int64_t experts, int64_t k, bool
   }
 }
 
-/// exp(score) of each expert over their sum, that of the chosen ones or of all.
+/// exp(score) of each expert over their sum, which is over the chosen experts or over all.
 inline void expert_weights(const float* scores, const bool* chosen, int64_t experts, bool of_chosen,
                            float* weights) {
   const float greatest = *std::max_element(scores, scores + experts);
