@@ -117,3 +117,27 @@ umbrella = rule(
         register = attr.string(),
     ),
 )
+
+def joined(sources, most = 6):
+    """Translation units of up to `most` sources of one folder.
+
+    Parsing the headers that they share takes longer than compiling the sources. No two sources of a folder
+    may therefore give one name to two things, unnamed namespaces included. loader/cmake/loader.cmake does
+    the same.
+    """
+    folders = {}
+    for source in sources:
+        folders.setdefault(source.rpartition("/")[0], []).append(source)
+    units = []
+    for folder, files in folders.items():
+        count = (len(files) + most - 1) // most
+        for k in range(count):
+            unit = "joined/%s_%d.cc" % (folder or native.package_name(), k + 1)
+            native.genrule(
+                name = unit[:-len(".cc")],
+                srcs = files[len(files) * k // count:len(files) * (k + 1) // count],
+                outs = [unit],
+                cmd = "for file in $(SRCS); do echo \"#line 1 \\\"$$file\\\"\"; cat $$file; done > $@",
+            )
+            units.append(unit)
+    return units

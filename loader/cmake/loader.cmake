@@ -114,10 +114,8 @@ endforeach()
 configure_file("${PROJECT_SOURCE_DIR}/loader/draw/page/pages.cc.in" "${PROJECT_BINARY_DIR}/loader/pages.cc" @ONLY)
 list(APPEND written "${PROJECT_BINARY_DIR}/loader/pages.cc")
 
-set(rooms check compile convert draw edit format function graph image infer regex text)
-list(TRANSFORM rooms PREPEND "${PROJECT_SOURCE_DIR}/loader/")
-list(TRANSFORM rooms APPEND "/*.cc")
-file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/loader/*.cc" ${rooms})
+file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/loader/*.cc" "${PROJECT_SOURCE_DIR}/loader/*/*.cc")
+list(FILTER sources EXCLUDE REGEX "/loader/(bazel|tool)/")
 if(WIN32 AND BUILD_SHARED_LIBS)
   message(FATAL_ERROR "Tenon::loader is a static library on Windows: a DLL cannot export as many names as it has")
 endif()
@@ -151,11 +149,38 @@ add_custom_command(OUTPUT "${embedded}"
   DEPENDS tenon_embed "${PROJECT_SOURCE_DIR}/loader/NOTICE" ${headers} "${PROJECT_BINARY_DIR}/include/tenon/tenon.hpp" ${xsimd}
   WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}" COMMENT "Writing loader/embedded_headers.cc" VERBATIM)
 
+# tenon_join(TARGET SOURCE…): compiles up to six sources of a folder as one unit, as Bazel's build does
+# (loader/bazel/units.bzl).
+function(tenon_join target)
+  set(folders)
+  foreach(source IN LISTS ARGN)
+    get_filename_component(folder "${source}" DIRECTORY)
+    get_filename_component(folder "${folder}" NAME)
+    list(APPEND folders "${folder}")
+    list(APPEND files_of_${folder} "${source}")
+  endforeach()
+  list(REMOVE_DUPLICATES folders)
+  foreach(folder IN LISTS folders)
+    list(LENGTH files_of_${folder} size)
+    math(EXPR count "(${size} + 5) / 6")
+    set(k 0)
+    foreach(source IN LISTS files_of_${folder})
+      math(EXPR unit "${k} * ${count} / ${size} + 1")
+      set_source_files_properties("${source}" PROPERTIES UNITY_GROUP ${folder}_${unit})
+      math(EXPR k "${k} + 1")
+    endforeach()
+  endforeach()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+endfunction()
+list(FILTER sources EXCLUDE REGEX "/loader/(image|regex)/")
+tenon_join(tenon_loader ${sources})
+
 # Tenon::tool is all of it but main.cc, for a tool that knows other operators as well:
 # loader/tool/commands.hpp.
 file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/loader/tool/*.cc")
 list(REMOVE_ITEM sources "${PROJECT_SOURCE_DIR}/loader/tool/main.cc")
 add_library(tenon_commands STATIC EXCLUDE_FROM_ALL ${sources} "${embedded}")
+tenon_join(tenon_commands ${sources})
 add_library(Tenon::tool ALIAS tenon_commands)
 target_include_directories(tenon_commands PRIVATE "${PROJECT_BINARY_DIR}"
   PUBLIC "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>")

@@ -181,12 +181,12 @@ class Converter {
       s.refuse("the operator means something else there");
     require_operands(s, Form(from));
     if (!s.up() && opset_ == 11) count_axes_from_front(s);
-    const Rest rest = adapter == nullptr ? Rest::attributes_and_operands : adapter(s);
+    const Rest rest = adapter == nullptr ? Rest::all : adapter(s);
     const Registry::Found found = registry_.find("", n.op_type(), next);
     if (found.op_class == nullptr) s.refuse("opset ", next, " has no such operator");
     const Form form(found);
     if (refers(n)) check_references(s, Form(from), form);
-    if (rest == Rest::attributes_and_operands) convert_attributes(s, Form(from), form);
+    if (rest == Rest::all) convert_attributes(s, Form(from), form);
     check_operands(s, form);
     inferred_ = inferred_ && s.before.empty() && s.after.empty() && !s.rebuilt;
     for (auto* list : {&s.before, &s.after})

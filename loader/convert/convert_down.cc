@@ -9,17 +9,14 @@
 #include "tenon/base/convert.hpp"
 
 namespace tenon::TENON_ABI::loader {
+namespace down {
 namespace {
 
-using namespace down;
-
-constexpr Rest all = Rest::attributes_and_operands;
-
 Rest gemm_11(Step& s) {
-  if (s.has(2)) return all;
+  if (s.has(2)) return Rest::all;
   if (s.element(0) == 0) s.refuse("C is required, and its type is not known");
   s.set_input(2, s.add_constant(op::input_from_attribute(0.0f, static_cast<DType>(s.element(0)))));
-  return all;
+  return Rest::all;
 }
 // Types that opset 8 lacks are converted through double, exact up to 2^53.
 Rest through_double_9(Step& s) {
@@ -28,7 +25,7 @@ Rest through_double_9(Step& s) {
     return e == onnx::TensorProto::FLOAT || e == onnx::TensorProto::DOUBLE || e == onnx::TensorProto::FLOAT16;
   };
   if (element == 0) s.refuse("the type is not known");
-  if (is_real(element)) return all;
+  if (is_real(element)) return Rest::all;
   if (element != onnx::TensorProto::INT32 && element != onnx::TensorProto::INT64 &&
       element != onnx::TensorProto::UINT32 && element != onnx::TensorProto::UINT64)
     s.refuse("type ", onnx::TensorProto::DataType_Name(static_cast<onnx::TensorProto::DataType>(element)));
@@ -42,18 +39,18 @@ Rest through_double_9(Step& s) {
 
 Rest set_is_test(Step& s) {
   for (int k = 1; k < s.node.output_size(); ++k)
-    if (!s.node.output(k).empty() && s.node.op_type() == "BatchNormalization") return all;
+    if (!s.node.output(k).empty() && s.node.op_type() == "BatchNormalization") return Rest::all;
   s.set("is_test", int64_t{1});
-  return all;
+  return Rest::all;
 }
 Rest batch_normalization_6(Step& s) {
   s.set("consumed_inputs", std::vector<int64_t>{0, 0, 0, 1, 1});
-  return all;
+  return Rest::all;
 }
 Rest batch_normalization_14(Step& s) {
   if (s.integer("training_mode", 0) != 0) s.refuse("it trains");
   s.erase("training_mode");
-  return all;
+  return Rest::all;
 }
 
 // A repeated number: Tile supports any known rank, and is available down to opset 6.
@@ -100,24 +97,24 @@ Rest dropout_12(Step& s) {
   }
   s.trim_inputs();
   s.erase("seed");
-  return all;
+  return Rest::all;
 }
 Rest dropout_10(Step& s) {
   if (s.node.output_size() > 1 && !s.node.output(1).empty())
     s.follow(1, "Cast", {}, {{"to", int64_t{onnx::TensorProto::BOOL}}});
-  return all;
+  return Rest::all;
 }
 
 Rest cast_6(Step& s) {
   const auto type = static_cast<int>(s.integer("to", 0));
   if (!onnx::TensorProto::DataType_IsValid(type)) s.refuse("there is no type ", type);
   s.set("to", onnx::TensorProto::DataType_Name(static_cast<onnx::TensorProto::DataType>(type)));
-  return all;
+  return Rest::all;
 }
 
 Rest real_p(Step& s) {
   if (s.attribute("p") != nullptr) s.set("p", static_cast<float>(s.integer("p", 2)));
-  return all;
+  return Rest::all;
 }
 
 Rest pad_2(Step& s) {
@@ -126,11 +123,11 @@ Rest pad_2(Step& s) {
 }
 Rest pad_19(Step& s) {
   if (s.text("mode", "constant") == "wrap") s.refuse("mode 'wrap' has no counterpart");
-  return all;
+  return Rest::all;
 }
 
 Rest constant_12(Step& s) {
-  if (s.node.attribute_size() != 1 || s.node.attribute(0).name() == "value") return all;
+  if (s.node.attribute_size() != 1 || s.node.attribute(0).name() == "value") return Rest::all;
   const onnx::AttributeProto a = *s.attribute(s.node.attribute(0).name());
   std::optional<AnyTensor> t;
   if (a.name() == "value_int") t = scalar_of(int64_t{a.i()});
@@ -145,22 +142,22 @@ Rest constant_12(Step& s) {
     s.erase(a.name());
     s.set("value", Value(*t));
   }
-  return all;
+  return Rest::all;
 }
 
 // Without axes nothing is reduced, if the node says so.
 Rest reduce(Step& s) {
-  if (s.integer("noop_with_empty_axes", 0) == 0) return all;
+  if (s.integer("noop_with_empty_axes", 0) == 0) return Rest::all;
   const auto axes = s.has(1) ? s.integers(1) : std::vector<int64_t>{};
   if (axes && axes->empty()) s.refuse("noop_with_empty_axes has no counterpart");
   s.erase("noop_with_empty_axes");
-  return all;
+  return Rest::all;
 }
 
-Rest split_2(Step& s) { return s.refuse("the lengths are an input there"), all; }
+Rest split_2(Step& s) { return s.refuse("the lengths are an input there"), Rest::all; }
 Rest split_18(Step& s) {
   const auto* outputs = s.attribute("num_outputs");
-  if (outputs == nullptr) return all;
+  if (outputs == nullptr) return Rest::all;
   const int64_t count = outputs->i();
   if (s.has(1) || count != s.node.output_size() || count < 1) s.refuse("num_outputs is ", count);
   const auto shape = s.shape(0);
@@ -180,7 +177,7 @@ Rest split_18(Step& s) {
     if (lengths.back() < 0) s.refuse("there are fewer elements than parts");
     s.set_input(1, s.add_integers(lengths));
   }
-  return all;
+  return Rest::all;
 }
 
 Rest slice_10(Step& s) {
@@ -191,7 +188,7 @@ Rest slice_10(Step& s) {
     s.drop_input(4);
     s.trim_inputs();
   }
-  return all;
+  return Rest::all;
 }
 
 // One node for each axis that is repeated; the counts have the tensor's own type there.
@@ -233,7 +230,7 @@ Rest scatter_11(Step& s) {
 Rest scatter_18(Step& s) {
   const std::string reduction = s.text("reduction", "none");
   if (reduction == "max" || reduction == "min") s.refuse("reduction '", reduction, "' has no counterpart");
-  return all;
+  return Rest::all;
 }
 
 Rest scan_9(Step& s) {
@@ -277,7 +274,7 @@ Rest one_scale_13(Step& s) {
   if (std::any_of(scale->begin(), scale->end(), [](const std::string& extent) { return extent != "1"; }))
     s.refuse("there is one scale there");
   s.erase("axis");
-  return all;
+  return Rest::all;
 }
 
 // An empty list of axes as an input removes nothing; as an attribute it counts as absent, which removes all
@@ -288,19 +285,19 @@ Rest squeeze_13(Step& s) {
     s.trim_inputs();
     s.node.set_op_type("Identity");
   }
-  return all;
+  return Rest::all;
 }
 
 Rest dft_20(Step& s) {
   if (!s.has(2)) s.set("axis", int64_t{-2});
-  return all;
+  return Rest::all;
 }
 
 Rest grid_sample_20(Step& s) {
   const std::string mode = s.text("mode", "linear");
   if (s.rank(0) != 4) s.refuse("tensors have rank 4 there");
   s.set("mode", std::string(mode == "linear" ? "bilinear" : mode == "cubic" ? "bicubic" : mode));
-  return all;
+  return Rest::all;
 }
 
 constexpr AdapterRow rows[] = {
@@ -355,11 +352,12 @@ constexpr AdapterRow rows[] = {
 };
 
 }  // namespace
+}  // namespace down
 
 Adapter adapter_down(std::string_view op, int boundary) {
-  if (boundary == 7 && is_arithmetic_of_old(op)) return broadcast_before_numpy;
-  if (op.starts_with("Reduce") && (boundary == 13 || boundary == 18)) return reduce;
-  return find_adapter(rows, op, boundary);
+  if (boundary == 7 && is_arithmetic_of_old(op)) return down::broadcast_before_numpy;
+  if (op.starts_with("Reduce") && (boundary == 13 || boundary == 18)) return down::reduce;
+  return find_adapter(down::rows, op, boundary);
 }
 
 }  // namespace tenon::TENON_ABI::loader

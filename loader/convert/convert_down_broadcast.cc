@@ -6,8 +6,6 @@
 namespace tenon::TENON_ABI::loader::down {
 namespace {
 
-constexpr Rest all = Rest::attributes_and_operands;
-
 // Where the second tensor's extents lie in the first's: from `axis` on, with leading and trailing ones
 // removed.
 struct Place {
@@ -38,7 +36,7 @@ Rest broadcast_before_numpy(Step& s) {
   const auto known_a = s.shape(0), known_b = s.shape(1);
   if (!known_a || !known_b) s.refuse("it broadcasts in another way there, and the extents are not known");
   Shape a = *known_a, b = *known_b;
-  if (same_extents(a, b)) return all;
+  if (same_extents(a, b)) return Rest::all;
   auto place = place_in(a, b);
   if (!place) {
     const std::string& op = s.node.op_type();
@@ -63,7 +61,7 @@ Rest gemm_7(Step& s) {
   const auto a = s.shape(0), b = s.shape(1), c = s.shape(2);
   if (!c) s.refuse("the extents of C are not known");
   const Shape y{(*a)[s.integer("transA", 0) != 0], (*b)[s.integer("transB", 0) == 0]};
-  if (same_extents(*c, y)) return all;
+  if (same_extents(*c, y)) return Rest::all;
   const auto place = place_in(y, *c);
   if (!place || (place->axis == 0 && c->size() == 2 && place->ones.size() == 1))
     s.refuse("C broadcasts in another way");
@@ -77,12 +75,12 @@ Rest p_relu_7(Step& s) {
   const auto x = s.shape(0), slope = s.shape(1);
   if (!x || !slope) s.refuse("the extents are not known");
   const auto ones = static_cast<std::size_t>(std::count(slope->begin(), slope->end(), "1"));
-  if (ones == slope->size() || same_extents(*x, *slope)) return all;
+  if (ones == slope->size() || same_extents(*x, *slope)) return Rest::all;
   const auto place = place_in(*x, *slope);
   if (!place || ones + 1 != slope->size() || place->axis != 1 || x->size() < 2)
     s.refuse("the slopes are not one for each channel");
   if (!place->ones.empty()) s.set_input(1, s.add("Squeeze", {s.node.input(1)}, {{"axes", place->ones}}));
-  return all;
+  return Rest::all;
 }
 
 // No broadcasting before opset 8.
@@ -91,7 +89,7 @@ Rest without_broadcasting(Step& s) {
   for (int k = 1; k < s.node.input_size(); ++k)
     if (const auto shape = s.shape(k); !first || !shape || !same_extents(*first, *shape))
       s.refuse("the inputs are not known to have the same extents");
-  return all;
+  return Rest::all;
 }
 
 }  // namespace tenon::TENON_ABI::loader::down

@@ -6,8 +6,6 @@
 namespace tenon::TENON_ABI::loader::down {
 namespace {
 
-constexpr Rest all = Rest::attributes_and_operands;
-
 std::vector<float> scales_of(Step& s, int input) {
   const auto scales = s.reals(input);
   if (!scales || scales->empty()) s.refuse("the scales have to be constant");
@@ -68,12 +66,12 @@ Rest resize_11(Step& s) {
 Rest resize_13(Step& s) {
   for (int k : {1, 2})
     if (!s.has(k)) s.set_input(k, s.add_constant(vector_of<float>({})));
-  return all;
+  return Rest::all;
 }
 Rest resize_19(Step& s) {
   if (s.text("coordinate_transformation_mode", "half_pixel") == "half_pixel_symmetric")
     s.refuse("coordinate_transformation_mode 'half_pixel_symmetric' has no counterpart");
-  return all;
+  return Rest::all;
 }
 
 }  // namespace tenon::TENON_ABI::loader::down

@@ -209,17 +209,17 @@ Rest one_hot_11(Step& s) {
     case onnx::TensorProto::UINT8:
     case onnx::TensorProto::UINT16:
     case onnx::TensorProto::UINT32:
-    case onnx::TensorProto::UINT64: return Rest::attributes_and_operands;
+    case onnx::TensorProto::UINT64: return Rest::all;
   }
   if (const auto indices = s.integers(0);
       indices && std::ranges::all_of(*indices, [](int64_t i) { return i >= 0; }))
-    return Rest::attributes_and_operands;
+    return Rest::all;
   const std::string index = s.add("Cast", {s.node.input(0)}, {{"to", int64}});
   const std::string depth =
       s.add("Reshape", {s.add("Cast", {s.node.input(1)}, {{"to", int64}}), s.add_integers({})});
   const std::string plain = s.add("Greater", {index, s.add_constant(scalar_of(int64_t{-1}))});
   s.set_input(0, s.add("Where", {plain, index, s.up() ? depth : s.add("Add", {index, depth})}));
-  return Rest::attributes_and_operands;
+  return Rest::all;
 }
 
 }  // namespace tenon::TENON_ABI::loader

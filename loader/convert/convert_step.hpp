@@ -111,7 +111,7 @@ class Step {
 
 /// The part of a node that an adapter leaves to the rule for all operators.
 enum class Rest : uint8_t {
-  attributes_and_operands,
+  all,  ///< attributes and operands
   operands,
 };
 using Adapter = Rest (*)(Step& step);

@@ -5,9 +5,8 @@
 #include "tenon/base/convert.hpp"
 
 namespace tenon::TENON_ABI::loader {
+namespace up {
 namespace {
-
-constexpr Rest all = Rest::attributes_and_operands;
 
 std::vector<int64_t> counted(int64_t from, int64_t to) {
   std::vector<int64_t> list;
@@ -27,7 +26,7 @@ Rest broadcast_as_numpy(Step& s) {
   }
   s.erase("axis");
   s.erase("broadcast");
-  return all;
+  return Rest::all;
 }
 
 Rest gemm(Step& s) {
@@ -35,44 +34,44 @@ Rest gemm(Step& s) {
     if (const int rank = s.rank(k); rank >= 0 && rank != 2)
       s.refuse("input ", k, " is of rank ", rank, ", not 2");
   s.erase("broadcast");
-  return all;
+  return Rest::all;
 }
 
 // A vector of slopes held one for each channel.
 Rest p_relu(Step& s) {
   const auto x = s.shape(0), slope = s.shape(1);
   if (!slope || (!x && slope->size() == 1 && (*slope)[0] != "1")) s.refuse("the extents are not known");
-  if (slope->size() != 1 || (*slope)[0] == "1" || x->size() < 3) return all;
+  if (slope->size() != 1 || (*slope)[0] == "1" || x->size() < 3) return Rest::all;
   const bool per_channel = (*slope)[0] == (*x)[1];
-  if (!per_channel && (*slope)[0] == x->back()) return all;
+  if (!per_channel && (*slope)[0] == x->back()) return Rest::all;
   s.set_input(
       1, s.add("Unsqueeze", {s.node.input(1)}, {{"axes", counted(1, static_cast<int64_t>(x->size()) - 1)}}));
-  return all;
+  return Rest::all;
 }
 
 // Nodes with a single output are taken as inference nodes, as is_test = 1 says.
 Rest drop_is_test(Step& s) {
   s.set("is_test", int64_t{1});
-  return all;
+  return Rest::all;
 }
 Rest batch_normalization_14(Step& s) {
   for (int k = 1; k < s.node.output_size(); ++k)
     if (!s.node.output(k).empty()) s.refuse("it is in training mode, whose outputs differ in that version");
-  return all;
+  return Rest::all;
 }
 
 Rest dropout_10(Step& s) {
-  if (s.node.output_size() < 2 || s.node.output(1).empty()) return all;
+  if (s.node.output_size() < 2 || s.node.output(1).empty()) return Rest::all;
   if (s.element(0) == 0) s.refuse("the mask is bool there, and the type of data is not known");
   s.follow(1, "Cast", {}, {{"to", int64_t{s.element(0)}}});
-  return all;
+  return Rest::all;
 }
 Rest dropout_12(Step& s) {
   if (const auto* ratio = s.attribute("ratio")) {
     s.set_input(1, s.add_constant(scalar_of(ratio->f())));
     s.erase("ratio");
   }
-  return all;
+  return Rest::all;
 }
 
 Rest cast_6(Step& s) {
@@ -82,12 +81,12 @@ Rest cast_6(Step& s) {
   onnx::TensorProto::DataType type;
   if (!onnx::TensorProto::DataType_Parse(name, &type)) s.refuse("there is no type '", name, "'");
   s.set("to", int64_t{type});
-  return all;
+  return Rest::all;
 }
 
 Rest concat_4(Step& s) {
   if (s.attribute("axis") == nullptr) s.set("axis", int64_t{1});
-  return all;
+  return Rest::all;
 }
 
 Rest whole_p(Step& s) {
@@ -98,7 +97,7 @@ Rest whole_p(Step& s) {
       s.refuse("p is ", convert<std::string>(value), ", and has to be whole");
     s.set("p", static_cast<int64_t>(value));
   }
-  return all;
+  return Rest::all;
 }
 
 Rest pad_2(Step& s) {
@@ -114,11 +113,11 @@ Rest split_2(Step& s) {
     s.drop_input(1);
     s.trim_inputs();
   }
-  return all;
+  return Rest::all;
 }
 Rest split_18(Step& s) {
   if (!s.has(1)) s.set("num_outputs", int64_t{s.node.output_size()});
-  return all;
+  return Rest::all;
 }
 
 Rest tile_6(Step& s) {
@@ -134,7 +133,7 @@ Rest tile_6(Step& s) {
   s.drop_input(1);
   s.trim_inputs();
   s.set_input(1, s.add_integers(repeats));
-  return all;
+  return Rest::all;
 }
 
 Rest upsample_7(Step& s) {
@@ -245,13 +244,13 @@ Rest softmax_13(Step& s) {
 Rest layer_normalization_17(Step& s) {
   const int x = s.element(0), scale = s.element(1);
   if (x != 0 && scale != 0 && x != scale) s.refuse("X and Scale have different types");
-  return all;
+  return Rest::all;
 }
 
 Rest resize_18(Step& s) {
   if (s.text("coordinate_transformation_mode", "") == "tf_half_pixel_for_nn")
     s.refuse("the coordinates tf_half_pixel_for_nn have no counterpart");
-  return all;
+  return Rest::all;
 }
 
 // Scale and bias had one element for each group.
@@ -268,13 +267,13 @@ Rest group_normalization_21(Step& s) {
     const std::string column = s.add("Unsqueeze", {s.node.input(k), one});
     s.set_input(k, s.add("Reshape", {s.add("Expand", {column, extents}), flat}));
   }
-  return all;
+  return Rest::all;
 }
 
 Rest grid_sample_20(Step& s) {
   const std::string mode = s.text("mode", "bilinear");
   s.set("mode", std::string(mode == "bilinear" ? "linear" : mode == "bicubic" ? "cubic" : mode));
-  return all;
+  return Rest::all;
 }
 
 constexpr AdapterRow rows[] = {
@@ -310,6 +309,7 @@ constexpr AdapterRow rows[] = {
 };
 
 }  // namespace
+}  // namespace up
 
 bool is_arithmetic_of_old(std::string_view op) {
   constexpr std::string_view names[] = {"Add", "And", "Div", "Equal", "Greater", "Less",
@@ -318,8 +318,8 @@ bool is_arithmetic_of_old(std::string_view op) {
 }
 
 Adapter adapter_up(std::string_view op, int boundary) {
-  if (boundary == 7 && is_arithmetic_of_old(op)) return broadcast_as_numpy;
-  return find_adapter(rows, op, boundary);
+  if (boundary == 7 && is_arithmetic_of_old(op)) return up::broadcast_as_numpy;
+  return find_adapter(up::rows, op, boundary);
 }
 
 }  // namespace tenon::TENON_ABI::loader

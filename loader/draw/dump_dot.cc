@@ -6,10 +6,10 @@
 namespace tenon::TENON_ABI::loader {
 namespace {
 
-constexpr std::size_t most_name = 60, most_attribute = 60;
+constexpr std::size_t most_dot_name = 60, most_dot_attribute = 60;
 
 // Text within a label. Backslashes start graphviz's own escapes, and ampersands start entities.
-std::string escaped(std::string_view text) {
+std::string dot_text(std::string_view text) {
   std::string out;
   for (char c : text) {
     if (c == '"' || c == '\\') out += '\\';
@@ -43,7 +43,7 @@ class Dot {
 
   void print_cluster(int g, const std::string& indent) {
     const Outline::Graph& graph = outline_.graphs[static_cast<std::size_t>(g)];
-    add(indent, "subgraph cluster_", g, " {\n", indent, "  label=\"", escaped(graph.title),
+    add(indent, "subgraph cluster_", g, " {\n", indent, "  label=\"", dot_text(graph.title),
         "\"; style=\"rounded,dashed\"; color=\"#8a99ad\";\n");
     print_graph(g, indent + "  ");
     add(indent, "}\n");
@@ -70,18 +70,20 @@ class Dot {
 
   std::string value_label(int v) const {
     const std::string type = value(v).type != nullptr ? type_text(*value(v).type) : "";
-    return str_cat(escaped(visible(value(v).name, most_name)), type.empty() ? "" : "\\n", escaped(type));
+    return str_cat(dot_text(visible(value(v).name, most_dot_name)), type.empty() ? "" : "\\n",
+                   dot_text(type));
   }
 
   // The operator, the name, constants by operand position, attributes. Constants are not nodes: most
   // operators have some, which have no other readers.
   std::string node_label(const Outline::Node& node) const {
     const onnx::NodeProto& p = *node.proto;
-    std::string label = str_cat(escaped(visible(operator_text(p.domain(), p.op_type()), most_name)), "\\n");
-    if (!p.name().empty()) label += str_cat(escaped(visible(p.name(), most_name)), "\\n");
+    std::string label =
+        str_cat(dot_text(visible(operator_text(p.domain(), p.op_type()), most_dot_name)), "\\n");
+    if (!p.name().empty()) label += str_cat(dot_text(visible(p.name(), most_dot_name)), "\\n");
     const auto line = [&](std::string_view name, std::string_view text) {
-      label +=
-          str_cat(escaped(visible(name, most_name)), ": ", escaped(visible(text, most_attribute)), "\\l");
+      label += str_cat(dot_text(visible(name, most_dot_name)), ": ",
+                       dot_text(visible(text, most_dot_attribute)), "\\l");
     };
     for (int v : node.inputs) {
       if (v < 0 || value(v).source != Outline::Source::initializer) continue;
@@ -110,8 +112,8 @@ class Dot {
     }
     edges_ +=
         str_cat("  ", id, " -> ", to, " [label=\"",
-                made.type != nullptr ? escaped(type_text(*made.type)) : "", "\", tooltip=\"",
-                escaped(visible(made.name, most_name)), "\"", from != v ? ", style=dashed" : "", "];\n");
+                made.type != nullptr ? dot_text(type_text(*made.type)) : "", "\", tooltip=\"",
+                dot_text(visible(made.name, most_dot_name)), "\"", from != v ? ", style=dashed" : "", "];\n");
   }
 
   const Outline outline_;

@@ -23,7 +23,7 @@ bool starts_with_word(std::string_view text, std::string_view word) {
 }
 
 // Reads declarations at the start of a line, which members and nested structs are not.
-[[gnu::cold]] CommentedStruct find_struct(std::string_view text, std::string_view name) {
+[[gnu::cold]] CommentedStruct find_struct_in(std::string_view text, std::string_view name) {
   constexpr std::string_view comment_mark = "///";
   CommentedStruct found;
   while (!text.empty()) {
@@ -67,13 +67,13 @@ bool starts_with_word(std::string_view text, std::string_view word) {
                                           std::string_view name) {
   const auto header = std::ranges::find(headers, path, &HeaderText::path);
   if (header == headers.end()) return {};
-  CommentedStruct found = find_struct(header->text, name);
+  CommentedStruct found = find_struct_in(header->text, name);
   if (!found.text.starts_with(" = ")) return found;
   const std::string_view family = found.text.substr(3, found.text.find_first_of("<;") - 3);
   found.text = {};
   for (const HeaderText& h : headers) {
     if (!found.text.empty() || !h.path.starts_with("tenon/op/families/")) continue;
-    const CommentedStruct shared = find_struct(h.text, family);
+    const CommentedStruct shared = find_struct_in(h.text, family);
     found.text = shared.text;
     if (found.comment.empty()) found.comment = shared.comment;
   }

@@ -8,13 +8,13 @@
 namespace tenon::TENON_ABI::loader {
 namespace {
 
-using Names = std::set<std::string_view>;
+using ReadNames = std::set<std::string_view>;
 
-void add_names_read(const onnx::NodeProto& n, Names& read);
+void add_names_read(const onnx::NodeProto& n, ReadNames& read);
 
 // The names that a body captures from the graph around it.
-void add_names_captured(const onnx::GraphProto& g, Names& read) {
-  Names inside;
+void add_names_captured(const onnx::GraphProto& g, ReadNames& read) {
+  ReadNames inside;
   for (const auto& n : g.node()) add_names_read(n, inside);
   for (const auto& v : g.output()) inside.insert(v.name());
   for (const auto& v : g.input()) inside.erase(v.name());
@@ -25,7 +25,7 @@ void add_names_captured(const onnx::GraphProto& g, Names& read) {
   read.merge(inside);
 }
 
-void add_names_read(const onnx::NodeProto& n, Names& read) {
+void add_names_read(const onnx::NodeProto& n, ReadNames& read) {
   read.insert(n.input().begin(), n.input().end());
   for (const auto& a : n.attribute()) {
     if (a.has_g()) add_names_captured(a.g(), read);
@@ -71,7 +71,7 @@ std::vector<int> order_of(const NodeList& nodes) {
   return order;
 }
 
-void sort_nodes(NodeList& nodes) {
+void sort_list(NodeList& nodes) {
   const std::vector<int> order = order_of(nodes);
   if (static_cast<int>(order.size()) == nodes.size() && !std::ranges::is_sorted(order)) {
     NodeList sorted;
@@ -81,8 +81,8 @@ void sort_nodes(NodeList& nodes) {
   }
   for (auto& n : nodes)
     for (auto& a : *n.mutable_attribute()) {
-      if (a.has_g()) sort_nodes(*a.mutable_g()->mutable_node());
-      for (auto& g : *a.mutable_graphs()) sort_nodes(*g.mutable_node());
+      if (a.has_g()) sort_list(*a.mutable_g()->mutable_node());
+      for (auto& g : *a.mutable_graphs()) sort_list(*g.mutable_node());
     }
 }
 
@@ -93,7 +93,7 @@ bool names_values(const onnx::NodeProto& n) {
 }
 
 std::set<std::string_view> names_read(const onnx::NodeProto& n) {
-  Names read;
+  ReadNames read;
   add_names_read(n, read);
   return read;
 }
@@ -112,11 +112,11 @@ std::vector<const onnx::NodeProto*> in_order(const NodeList& nodes) {
 }
 
 void sort_nodes(onnx::ModelProto& model) {
-  if (model.has_graph()) sort_nodes(*model.mutable_graph()->mutable_node());
-  for (auto& f : *model.mutable_functions()) sort_nodes(*f.mutable_node());
+  if (model.has_graph()) sort_list(*model.mutable_graph()->mutable_node());
+  for (auto& f : *model.mutable_functions()) sort_list(*f.mutable_node());
   for (auto& t : *model.mutable_training_info()) {
-    if (t.has_initialization()) sort_nodes(*t.mutable_initialization()->mutable_node());
-    if (t.has_algorithm()) sort_nodes(*t.mutable_algorithm()->mutable_node());
+    if (t.has_initialization()) sort_list(*t.mutable_initialization()->mutable_node());
+    if (t.has_algorithm()) sort_list(*t.mutable_algorithm()->mutable_node());
   }
 }
 

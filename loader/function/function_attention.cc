@@ -10,8 +10,6 @@ namespace {
 
 using Function = onnx::FunctionProto;
 
-bool is_half(DType t) { return t == DType::float16 || t == DType::bfloat16; }
-
 // (batch, steps, heads * size) as (batch, heads, steps, size).
 void split_heads(FunctionText& t, std::string_view name, std::string_view x, int64_t heads) {
   t.ints(str_cat(name, "_heads"), {heads});

@@ -237,8 +237,6 @@ const Row* find_row(const onnx::NodeProto& node) {
   return node.domain() == "ai.onnx.preview" ? find(preview_rows) : nullptr;
 }
 
-bool is_half(DType t) { return t == DType::float16 || t == DType::bfloat16; }
-
 // Whether attributes of a node, or of nodes in its bodies, refer to a surrounding function's attributes.
 bool refers(const onnx::NodeProto& n, int depth = 0) {
   const auto in_body = [&](const onnx::GraphProto& g) {

@@ -70,6 +70,7 @@ class FunctionText {
 std::string list_text(const std::vector<int64_t>& values);
 /// A number as text that parses to the same number.
 std::string number_text(double value);
+inline bool is_half(DType t) { return t == DType::float16 || t == DType::bfloat16; }
 inline int number_of(DType element) { return static_cast<int>(element); }
 
 /// A function from its parameters, "<alpha: float = 1.0> (X) => (Y)", and its nodes. "CastLike" with a

@@ -14,12 +14,9 @@
 #include "tenon/base/thread_pool.hpp"
 
 namespace tenon::TENON_ABI {
-namespace {
-
-using BindingList = google::protobuf::RepeatedPtrField<onnx::StringStringEntryProto>;
+namespace training {
 
 constexpr int of_main_graph = -1;
-constexpr int64_t stage_bytes = 64 << 10;  // for a stage's two sessions, without nodes and constants
 
 struct Variable {
   std::string name;
@@ -41,6 +38,15 @@ struct Stage {
   std::vector<std::size_t> variables;  // that a step reads
   Outputs outputs;                     // of the last step; new values reuse the memory of older ones
 };
+
+}  // namespace training
+
+namespace {
+
+using training::Assignment, training::of_main_graph, training::Stage, training::Variable;
+using BindingList = google::protobuf::RepeatedPtrField<onnx::StringStringEntryProto>;
+
+constexpr int64_t stage_bytes = 64 << 10;  // for a stage's two sessions, without nodes and constants
 
 std::string place_of(int stage) { return str_cat("training ", stage); }
 

@@ -8,15 +8,14 @@ namespace tenon::TENON_ABI::tool {
 namespace {
 
 namespace fs = std::filesystem;
-using loader::check;
 
 std::vector<Diagnostic> check_file(const std::string& api, const fs::path& file, const CheckOptions& options,
                                    const loader::Versions& versions) {
   const auto read_and_check = [&]<class Message>(Message*) {
-    return check(read_message<Message>(file), options, versions);
+    return loader::check(read_message<Message>(file), options, versions);
   };
   const auto as = [&]<class Message>() { return read_and_check(static_cast<Message*>(nullptr)); };
-  if (api == "check_model") return check(read_message<onnx::ModelProto>(file), options);
+  if (api == "check_model") return loader::check(read_message<onnx::ModelProto>(file), options);
   if (api == "check_graph") return as.operator()<onnx::GraphProto>();
   if (api == "check_function") return as.operator()<onnx::FunctionProto>();
   if (api == "check_node") return as.operator()<onnx::NodeProto>();
@@ -28,7 +27,7 @@ std::vector<Diagnostic> check_file(const std::string& api, const fs::path& file,
 }
 
 // "" if the call gives the recorded verdict.
-std::string difference(const fs::path& folder, const Json& call) {
+std::string compare_check(const fs::path& folder, const Json& call) {
   const Json& args = call["args"];
   CheckOptions options{.full = args["full_check"].boolean(),
                        .skip_opset_compatibility = args["skip_opset_compatibility_check"].boolean(),
@@ -67,9 +66,9 @@ int check(Arguments arguments) {
     else model = word;
   }
   if (model.empty() == suite.empty()) throw UsageError{"check needs a model, or --suite and a folder"};
-  if (!suite.empty()) return run_suite(suite, [&](const Json& call) { return difference(suite, call); });
+  if (!suite.empty()) return run_suite(suite, [&](const Json& call) { return compare_check(suite, call); });
   options.folder = loader::folder_of(model);
-  const auto found = check(read_model(model), options);
+  const auto found = loader::check(read_model(model), options);
   for (const auto& d : found) std::printf("%s: %s\n", model.c_str(), to_string(d).c_str());
   return has_errors(found) ? 1 : 0;
 }

@@ -34,7 +34,7 @@ bool agree(const onnx::TypeProto& a, const onnx::TypeProto& b) {
 }
 
 template <class List>
-std::string difference(const char* what, const List& ours, const List& recorded) {
+std::string interface_difference(const char* what, const List& ours, const List& recorded) {
   if (ours.size() != recorded.size())
     return str_cat(ours.size(), " ", what, "s instead of ", recorded.size());
   for (int k = 0; k < ours.size(); ++k)
@@ -61,8 +61,8 @@ std::vector<Value> results(Graph graph) {
   return values;
 }
 
-std::string difference(const std::vector<Value>& ours, const std::vector<Value>& expected,
-                       Tolerance tolerance) {
+std::string results_difference(const std::vector<Value>& ours, const std::vector<Value>& expected,
+                               Tolerance tolerance) {
   for (std::size_t k = 0; k < expected.size(); ++k)
     if (const auto d = difference(ours[k], expected[k], tolerance); !d.empty())
       return str_cat("output ", k, ": ", d);
@@ -79,7 +79,7 @@ bool varies(const onnx::ModelProto& m, const std::vector<Value>& first, const Re
       }))
     return false;
   for (int run = 0; run < 16; ++run)
-    if (!difference(results(graph_of(m, registry)), first, {}).empty()) return true;
+    if (!results_difference(results(graph_of(m, registry)), first, {}).empty()) return true;
   return false;
 }
 
@@ -89,8 +89,8 @@ struct Uncompared {
 };
 
 // "" where the call gives the recorded result. A model that cannot run is compared by its interface.
-std::string difference(const fs::path& folder, const Json& call, const Registry* registry,
-                       Uncompared& uncompared) {
+std::string compare_conversion(const fs::path& folder, const Json& call, const Registry* registry,
+                               Uncompared& uncompared) {
   auto model = read_message<onnx::ModelProto>(folder / call["in"].string());
   const int target = static_cast<int>(call["target"].integer());
   const bool error = call["verdict"].string() == "error";
@@ -105,8 +105,9 @@ std::string difference(const fs::path& folder, const Json& call, const Registry*
   const CheckOptions rules{.registry = registry};
   for (const auto& d : loader::check(model, rules))
     if (d.severity == Severity::error && !has_errors(loader::check(recorded, rules))) return to_string(d);
-  for (const std::string& d : {difference("input", model.graph().input(), recorded.graph().input()),
-                               difference("output", model.graph().output(), recorded.graph().output())})
+  for (const std::string& d :
+       {interface_difference("input", model.graph().input(), recorded.graph().input()),
+        interface_difference("output", model.graph().output(), recorded.graph().output())})
     if (!d.empty()) return d;
   std::vector<Value> expected;
   try {
@@ -116,7 +117,7 @@ std::string difference(const fs::path& folder, const Json& call, const Registry*
     return "";
   }
   const std::vector<Value> ours = results(graph_of(model, registry));
-  const std::string differs = difference(ours, expected, {.rtol = 1e-5, .atol = 1e-6});
+  const std::string differs = results_difference(ours, expected, {.rtol = 1e-5, .atol = 1e-6});
   if (differs.empty() || !varies(recorded, expected, registry)) return differs;
   ++uncompared.varying;
   return "";
@@ -140,8 +141,9 @@ int convert_model(Arguments arguments) {
   if (!suite.empty()) {
     if (!model.empty()) throw UsageError{"convert takes a model, or --suite and a folder"};
     Uncompared uncompared;
-    const int code = run_suite(
-        suite, [&](const Json& call) { return difference(suite, call, arguments.registry(), uncompared); });
+    const int code = run_suite(suite, [&](const Json& call) {
+      return compare_conversion(suite, call, arguments.registry(), uncompared);
+    });
     std::fprintf(
         stderr,
         "%d recorded models cannot run, and %d give other results in each run: these are compared by "

@@ -105,7 +105,7 @@ class Comparison {
 };
 
 // "" where the call gives the recorded result.
-std::string difference(const fs::path& folder, const Json& call) {
+std::string compare_inference(const fs::path& folder, const Json& call) {
   auto model = read_message<onnx::ModelProto>(folder / call["in"].string());
   Comparison comparison(model);
   const bool error = call["verdict"].string() == "error";
@@ -158,7 +158,8 @@ int infer(Arguments arguments) {
     else model = word;
   }
   if (model.empty() == suite.empty()) throw UsageError{"infer needs a model, or --check and a folder"};
-  if (!suite.empty()) return run_suite(suite, [&](const Json& call) { return difference(suite, call); });
+  if (!suite.empty())
+    return run_suite(suite, [&](const Json& call) { return compare_inference(suite, call); });
   Model shaped_model(read_model(model), loader::folder_of(model));
   onnx::ModelProto& proto = shaped_model.proto();
   loader::in_file(model, [&] {

@@ -117,7 +117,7 @@ class Canonical {
 };
 
 // "" where the call gives the recorded result.
-std::string differs(const fs::path& folder, const Json& call) {
+std::string compare_inlined(const fs::path& folder, const Json& call) {
   auto ours = read_message<onnx::ModelProto>(folder / call["in"].string());
   const bool error = call["verdict"].string() == "error";
   try {
@@ -162,7 +162,7 @@ int inline_calls(Arguments arguments) {
     else if (file.empty()) file = word;
     else throw UsageError{str_cat("inline takes one model, and not '", word, "'")};
   }
-  if (!suite.empty()) return run_suite(suite, [&](const Json& call) { return differs(suite, call); });
+  if (!suite.empty()) return run_suite(suite, [&](const Json& call) { return compare_inlined(suite, call); });
   if (file.empty() || !output.is_given())
     throw UsageError{"inline needs a model and -o, or --suite and a folder"};
   onnx::ModelProto model = read_model(file);

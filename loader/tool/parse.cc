@@ -14,7 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // "" where the call gives the recorded result.
-std::string differs(const fs::path& folder, const Json& call) {
+std::string compare_parsed(const fs::path& folder, const Json& call) {
   const std::string text = read_text(folder / call["in"].string());
   const bool error = call["verdict"].string() == "error";
   return with_message_of(call["api"].string(), [&]<class Message>() -> std::string {
@@ -65,7 +65,7 @@ int parse(Arguments arguments) {
     else text = word;
   }
   if (text.empty() == suite.empty()) throw UsageError{"parse needs a file, or --suite and a folder"};
-  if (!suite.empty()) return run_suite(suite, [&](const Json& call) { return differs(suite, call); });
+  if (!suite.empty()) return run_suite(suite, [&](const Json& call) { return compare_parsed(suite, call); });
   loader::format_of(text);
   onnx::ModelProto model = parse_file(text);
   if (output.is_given()) output.write(std::move(model), loader::folder_of(text));

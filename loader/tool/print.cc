@@ -24,7 +24,7 @@ bool leaves_out_data(std::string_view ours, std::string_view recorded) {
 
 // "" if the text equals the recorded one, or parses to the same message as that does, or to the original
 // message, of which the recorded text may omit parts.
-std::string differs(const fs::path& folder, const Json& call) {
+std::string compare_printed(const fs::path& folder, const Json& call) {
   const std::string recorded = read_text(folder / call["out"].string());
   return with_message_of(call["api"].string(), [&]<class Message>() -> std::string {
     const auto message = read_message<Message>(folder / call["in"].string());
@@ -53,7 +53,7 @@ int print(Arguments arguments) {
     else model = word;
   }
   if (model.empty() == suite.empty()) throw UsageError{"print needs a model, or --suite and a folder"};
-  if (!suite.empty()) return run_suite(suite, [&](const Json& call) { return differs(suite, call); });
+  if (!suite.empty()) return run_suite(suite, [&](const Json& call) { return compare_printed(suite, call); });
   if (!output.empty()) loader::format_of(output);
   const std::string text = loader::print_text(read_model(model)) + "\n";
   if (!output.empty()) loader::write_file(output, text);
