@@ -62,8 +62,9 @@ void profile_runs(const Session& session, const Feeds& feeds, RunOptions options
     slowest.emplace_back(median(of_node), &node);
     total += slowest.back().first;
   }
-  std::stable_sort(slowest.begin(), slowest.end(),
-                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::sort(slowest.begin(), slowest.end(), [](const auto& a, const auto& b) {
+    return a.first != b.first ? a.first > b.first : *a.second < *b.second;
+  });
   std::printf("%10s %6s  %-24s %s\n", "us", "%", "operator",
               str_cat("node (medians of ", runs, " runs)").c_str());
   for (const auto& [us, node] : slowest)
