@@ -78,8 +78,9 @@ def operator_pack(name, domain, include = "include", most_bytes = None, deps = [
             srcs = ["//loader/bazel:size_test.sh"],
             args = [str(most_bytes), "$(location %s_size.txt)" % name],
             data = [name + "_size.txt"],
-            # Sanitizers and debuggers have sizes of their own.
+            # Sanitizers, debuggers and clang's code have sizes of their own.
             target_compatible_with = select({
+                "//loader/bazel:optimised_by_clang": ["//loader/bazel:other_family"],
                 "//loader/bazel:optimised": [],
                 "//conditions:default": ["//loader/bazel:other_family"],
             }),

@@ -1,6 +1,7 @@
 // An attribute in a member of a type that files have no attributes of.
 // expect: Fill: attribute size
-// expect: has a member whose type no attribute can have
+// expect: has a member whose type
+// expect: no attribute can have
 #include "tenon/op/framework/call.hpp"
 #include "tenon/op/framework/registry.hpp"
 
