@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <span>
 
 #include "tenon/base/costs.hpp"
 #include "tenon/base/parallel.hpp"
@@ -27,6 +28,12 @@ struct HeadRows {
   int64_t batch = 0, head = 0, row = 0;
 };
 
+/// Keys and their values that lie together, such as a page of a cache.
+struct AttentionPart {
+  HeadRows<const void> k, v;
+  int64_t keys = 0;
+};
+
 /// A number for each batch entry, query head, query and key that is added to the score. A bool stands for 0
 /// or, if false, -infinity.
 struct AttentionMask {
@@ -45,8 +52,7 @@ struct AttentionArgs {
   int64_t batch = 0, heads = 0, kv_heads = 0;  ///< `heads` is a multiple of `kv_heads`
   int64_t queries = 0, size = 0, value_size = 0;
   HeadRows<const void> q;
-  HeadRows<const void> k[2], v[2];  ///< earlier keys and values, then the later ones
-  int64_t keys[2] = {0, 0};
+  std::span<const AttentionPart> parts;  ///< in the order of their keys
   HeadRows<void> y;
   double scale = 1, softcap = 0;  ///< softcap 0: none
   AttentionMask mask;
@@ -59,6 +65,12 @@ struct AttentionArgs {
   const float* sinks = nullptr;           ///< for each query head: a score of a key without value
   HeadRows<void> scores;                  ///< (batch, heads, queries, keys); may be absent
   AttentionScores scores_kind = AttentionScores::scaled;
+
+  int64_t keys() const {
+    int64_t n = 0;
+    for (const AttentionPart& part : parts) n += part.keys;
+    return n;
+  }
 };
 
 namespace detail {
@@ -148,7 +160,7 @@ class AttentionPiece {
         kv_head_(head / (a.heads / a.kv_heads)),
         first_(first),
         rows_(last - first),
-        keys_(a.keys[0] + a.keys[1]),
+        keys_(a.keys()),
         all_{keys_, 0} {
     for (int64_t r = 0; r < rows_; ++r) {
       const Span s = attended(r);
@@ -180,11 +192,10 @@ class AttentionPiece {
   struct Span {
     int64_t first, last;
   };
-  /// The part of the earlier or later keys or values that the piece reads.
+  /// The keys or values of a part that the piece reads.
   struct Part {
     int64_t first, last;  // of the keys of `all_`
     const void* data;
-    bool empty() const { return first == last; }
   };
 
   bool shown() const { return a_.scores.data != nullptr; }
@@ -205,28 +216,26 @@ class AttentionPiece {
   auto place(const auto& h) const {
     return moved(h.data, h.dtype, b_ * h.batch + head_ * h.head + first_ * row_of(h));
   }
-  Part part(const HeadRows<const void>* h, int p) const {
-    const int64_t start = p == 0 ? 0 : a_.keys[0];
-    const int64_t from = std::max(all_.first, start), to = std::min(all_.last, start + a_.keys[p]);
-    if (from >= to) return {0, 0, nullptr};
-    return {from - all_.first, to - all_.first,
-            moved(h[p].data, h[p].dtype, b_ * h[p].batch + kv_head_ * h[p].head + (from - start) * h[p].row)};
-  }
-
-  /// For each part of `rows` that is read, calls set(g, part, row) and runs the product g, whose b holds the
-  /// part's vectors of n numbers, `row` apart.
+  /// For the keys or values of each part that is read, calls set(g, part, row) and runs the product g, whose
+  /// b holds the part's vectors of n numbers, `row` apart.
   template <class F>
-  void multiply(const HeadRows<const void>* rows, int64_t n, F set) {
-    for (int p = 0; p < 2; ++p) {
-      const Part read = part(rows, p);
-      if (read.empty()) continue;
-      Scratch inner;
-      int64_t row = rows[p].row;
-      GemmArgs<W> g;
-      g.m = rows_;
-      g.b = load_rows<W>(inner, rows[p].dtype, read.data, read.last - read.first, n, row);
-      set(g, read, row);
-      gemm(g);
+  void multiply(HeadRows<const void> AttentionPart::* vectors, int64_t n, F set) {
+    int64_t start = 0;  // of a part's keys
+    for (const AttentionPart& part : a_.parts) {
+      const int64_t from = std::max(all_.first, start), to = std::min(all_.last, start + part.keys);
+      const HeadRows<const void>& h = part.*vectors;
+      if (from < to) {
+        const Part read{from - all_.first, to - all_.first,
+                        moved(h.data, h.dtype, b_ * h.batch + kv_head_ * h.head + (from - start) * h.row)};
+        Scratch inner;
+        int64_t row = h.row;
+        GemmArgs<W> g;
+        g.m = rows_;
+        g.b = load_rows<W>(inner, h.dtype, read.data, to - from, n, row);
+        set(g, read, row);
+        gemm(g);
+      }
+      start += part.keys;
     }
   }
 
@@ -234,7 +243,7 @@ class AttentionPiece {
   void multiply_keys() {
     int64_t q_row = row_of(a_.q);
     const W* q = load_rows<W>(scratch_, a_.q.dtype, place(a_.q), rows_, a_.size, q_row);
-    multiply(a_.k, a_.size, [&](GemmArgs<W>& g, const Part& keys, int64_t k_row) {
+    multiply(&AttentionPart::k, a_.size, [&](GemmArgs<W>& g, const Part& keys, int64_t k_row) {
       g.n = keys.last - keys.first, g.k = a_.size;
       g.a = q, g.a_row = q_row;
       g.b_row = 1, g.b_col = k_row;
@@ -317,7 +326,7 @@ class AttentionPiece {
     const int64_t y_row = direct ? row_of(a_.y) : a_.value_size;
     W* y = direct ? static_cast<W*>(to) : scratch_.take<W>(rows_ * a_.value_size);
     bool begun = false;
-    multiply(a_.v, a_.value_size, [&](GemmArgs<W>& g, const Part& values, int64_t v_row) {
+    multiply(&AttentionPart::v, a_.value_size, [&](GemmArgs<W>& g, const Part& values, int64_t v_row) {
       g.n = a_.value_size, g.k = values.last - values.first;
       g.a = score_ + values.first, g.a_row = n_;
       g.b_row = v_row;
@@ -358,7 +367,7 @@ void attention(const AttentionArgs& a) {
   // Few enough queries to skip most keys that windows exclude, and for scores to stay in the second-level
   // cache; enough for packing the keys to pay.
   constexpr int64_t scores = cache_bytes::l2 / int64_t{sizeof(float)};
-  const int64_t piece = std::clamp<int64_t>(scores / std::max<int64_t>(1, a.keys[0] + a.keys[1]), 64, 128);
+  const int64_t piece = std::clamp<int64_t>(scores / std::max<int64_t>(1, a.keys()), 64, 128);
   const int64_t pieces = (rows + piece - 1) / piece;
   parallel_for(a.batch * heads * pieces, 1, [&](int64_t begin, int64_t end) {
     for (int64_t item = begin; item < end; ++item) {

@@ -36,15 +36,17 @@ struct FusedAttention {
     kernels::AttentionArgs a;
     a.batch = q.extent(0);
     a.heads = heads > 0 ? heads : q.extent(1), a.kv_heads = heads > 0 ? heads : k.extent(1);
-    a.queries = q.extent(-2), a.keys[1] = k.extent(-2);
+    a.queries = q.extent(-2);
     a.size = q.extent(-1) / parts, a.value_size = v.extent(-1) / parts;
     a.q = op::head_rows<const void>(t, q.data(), q.extents(), a.heads);
-    a.k[1] = op::head_rows<const void>(t, k.data(), k.extents(), a.kv_heads);
-    a.v[1] = op::head_rows<const void>(t, v.data(), v.extents(), a.kv_heads);
+    const kernels::AttentionPart part{op::head_rows<const void>(t, k.data(), k.extents(), a.kv_heads),
+                                      op::head_rows<const void>(t, v.data(), v.extents(), a.kv_heads),
+                                      k.extent(-2)};
+    a.parts = {&part, 1};
     a.y = op::head_rows<void>(t, y.data(), y.extents(), a.heads);
     a.scale = static_cast<double>(scale);
     if (mask) a.mask = op::attention_mask(mask);
-    a.mask.stretched = a.mask.keys == 1 && a.keys[1] > 0;
+    a.mask.stretched = a.mask.keys == 1 && part.keys > 0;
     a.mask.none_is_nan = true;
     kernels::attention<compute_t<T>>(a);
   }

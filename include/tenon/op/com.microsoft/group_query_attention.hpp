@@ -173,13 +173,14 @@ struct GroupQueryAttention {
       a.queries = steps, a.size = a.value_size = size;
       a.q = {t, q.data + b * q.batch, 0, size, q.row};
       a.y = {t, y.data() + b * steps * heads * size, 0, size, heads * size};
-      a.keys[0] = held, a.keys[1] = steps;
       const HeadCache k_cache(t, form(k_scale), past_key, present_key, b, kv, size),
           v_cache(t, form(v_scale), past_value, present_value, b, kv, size);
       const FreshVectors k_new = k_cache.fresh(inner, k.data + b * k.batch, k.row, steps),
                          v_new = v_cache.fresh(inner, v.data + b * v.batch, v.row, steps);
-      a.k[0] = k_cache.earlier(inner, held), a.v[0] = v_cache.earlier(inner, held);
-      a.k[1] = k_new.numbers, a.v[1] = v_new.numbers;
+      const kernels::AttentionPart parts[] = {
+          {k_cache.earlier(inner, held), v_cache.earlier(inner, held), held},
+          {k_new.numbers, v_new.numbers, steps}};
+      a.parts = parts;
       a.scale = scale == 0 ? 1 / std::sqrt(static_cast<double>(size)) : static_cast<double>(scale);
       a.softcap = softcap;
       a.left = local_window_size - (local_window_size > 0);

@@ -150,19 +150,21 @@ struct Attention {
     a.queries = q.extent(-2);
     a.size = q.extent(-1) / (packed ? heads : 1);
     a.value_size = v.extent(-1) / (packed ? kv_heads : 1);
-    a.k[1] = head_rows<const void>(t, k.data(), k.extents(), kv_heads);
-    a.v[1] = head_rows<const void>(v.dtype(), v.data(), v.extents(), kv_heads);
-    a.keys[1] = k.extent(-2);
-    attention_detail::append(past_key, k, a.k[1], present_key);
-    attention_detail::append(past_value, v, a.v[1], present_value);
+    kernels::AttentionPart parts[2];  // the past, which may be absent, and the new keys
+    parts[1] = {head_rows<const void>(t, k.data(), k.extents(), kv_heads),
+                head_rows<const void>(v.dtype(), v.data(), v.extents(), kv_heads), k.extent(-2)};
+    attention_detail::append(past_key, k, parts[1].k, present_key);
+    attention_detail::append(past_value, v, parts[1].v, present_value);
     if (y.empty() && qk_matmul_output.empty()) return;
     a.q = head_rows<const void>(t, q.data(), q.extents(), heads);
     a.y = head_rows<void>(t, y.data(), y.extents(), heads);
     if (past_key) {
-      a.k[0] = head_rows<const void>(t, past_key.data(), past_key.extents(), kv_heads);
-      a.v[0] = head_rows<const void>(v.dtype(), past_value.data(), past_value.extents(), kv_heads);
-      a.keys[0] = a.offset = past_key.extent(2);
+      a.offset = past_key.extent(2);
+      parts[0] = {head_rows<const void>(t, past_key.data(), past_key.extents(), kv_heads),
+                  head_rows<const void>(v.dtype(), past_value.data(), past_value.extents(), kv_heads),
+                  a.offset};
     }
+    a.parts = parts;
 
     a.scale = scale ? static_cast<double>(*scale) : 1 / std::sqrt(static_cast<double>(a.size));
     a.softcap = softcap;

@@ -94,10 +94,10 @@ struct FlexAttention {
       a.queries = queries, a.size = size, a.value_size = values;
       constexpr DType t = dtype_of<T>;
       a.q = head_rows<const void>(t, q.data(), q.extents(), heads);
-      a.k[1] = head_rows<const void>(t, k.data(), k.extents(), kv_heads);
-      a.v[1] = head_rows<const void>(t, v.data(), v.extents(), kv_heads);
+      const kernels::AttentionPart part{head_rows<const void>(t, k.data(), k.extents(), kv_heads),
+                                        head_rows<const void>(t, v.data(), v.extents(), kv_heads), keys};
+      a.parts = {&part, 1};
       a.y = head_rows<void>(t, y.data(), y.extents(), heads);
-      a.keys[1] = keys;
       a.scale = factor;
       a.softmax_type = type;
       return kernels::attention<W>(a);
