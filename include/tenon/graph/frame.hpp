@@ -30,6 +30,10 @@ class Frame final : public op::Context {
 
   const Plan& plan() const { return plan_; }
   Budget* budget() const override { return budget_; }
+  Cache* cache(int64_t number) const override {
+    return static_cast<std::size_t>(number) < caches_.size() ? &caches_[static_cast<std::size_t>(number)]
+                                                             : nullptr;
+  }
   const Value* value(ValueId v) const override { return &values_[static_cast<std::size_t>(v)]; }
   /// The types and extents of the given values for which the frame was planned.
   const std::vector<op::Info>& given() const { return given_; }
@@ -46,9 +50,9 @@ class Frame final : public op::Context {
 
   /// `inputs` are the program's inputs in order; constants and fallbacks are empty. Results replace the
   /// values in `outputs`. The memory of an old value is reused if its size fits and no other handle refers to
-  /// it.
+  /// it. `caches` are those of the run's state.
   void run(std::span<const Value* const> inputs, const op::Context* outer, std::span<Value> outputs,
-           Profile* profile, Budget* budget);
+           Profile* profile, Budget* budget, std::span<Cache> caches);
 
   /// Binds the inputs, and memory for the outputs, for the following runs. Until `unbind`, each run writes
   /// the outputs' memory. Constant outputs get their values here.
@@ -193,6 +197,7 @@ class Frame final : public op::Context {
   const Program& program_;
   Allocator* allocator_;  // of unbounded runs
   Budget* budget_ = nullptr;
+  std::span<Cache> caches_;
   int64_t reserved_ = 0;              // bytes counted in the budget's meter, but not allocated from it
   std::map<ValueId, int64_t> texts_;  // the part of these that are characters of values
   Plan plan_;

@@ -8,13 +8,15 @@
 namespace tenon::TENON_ABI::detail {
 
 inline void Frame::run(std::span<const Value* const> inputs, const op::Context* outer,
-                       std::span<Value> outputs, Profile* profile, Budget* budget) {
+                       std::span<Value> outputs, Profile* profile, Budget* budget, std::span<Cache> caches) {
   const Bounded bounded(*this, budget, plan_.arena_bytes);
+  caches_ = caches;
   const std::exception_ptr failure = caught([&] {
     bind(inputs, outer, outputs);
     run_bound(outputs, profile);
   });
   unbind();
+  caches_ = {};
   if (failure) {
     std::ranges::fill(outputs, Value());
     std::rethrow_exception(failure);

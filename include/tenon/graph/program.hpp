@@ -89,6 +89,8 @@ class Program {
     return std::ranges::any_of(readers(v),
                                [&](int n) { return std::ranges::count(node(n).captures, v) > 0; });
   }
+  /// The pairs of inputs and outputs that a State may keep; see passes/keep_caches.hpp.
+  std::span<CachePair> caches() const { return edit_->options->caches; }
   /// The value's only reader, if it reads the value once and not in a body. Else, or if the value is an
   /// output, -1.
   int only_reader(ValueId v) const {
@@ -117,6 +119,9 @@ class Program {
   /// Makes all nodes but the maker of `to` read `to` in place of `from`, and likewise the program's outputs.
   /// Bodies still read `from`.
   void redirect(ValueId from, ValueId to);
+
+  /// Removes an output, by its index. Those after it move up.
+  void drop_output(std::size_t k);
 
   // --- reports of passes ---
 

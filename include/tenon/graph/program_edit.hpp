@@ -68,6 +68,15 @@ inline void Program::redirect(ValueId from, ValueId to) {
   remove_unread({from});
 }
 
+inline void Program::drop_output(std::size_t k) {
+  const ValueId v = outputs_[k];
+  outputs_.erase(outputs_.begin() + static_cast<std::ptrdiff_t>(k));
+  requested_.erase(requested_.begin() + static_cast<std::ptrdiff_t>(k));
+  --uses(v).outputs;
+  edit_->changed = true;
+  remove_unread({v});
+}
+
 inline void Program::rewrite(const ProgramOptions& options) {
   edit_->options = &options;
   index();

@@ -11,6 +11,15 @@ namespace tenon::TENON_ABI {
 class Graph;
 class Program;
 
+/// A past input and the present output that holds its steps and those of the run.
+struct CachePair {
+  ValueId past = -1;
+  std::size_t output = 0;  ///< the index of the present among the outputs that the program is asked for
+  // What the pass keep_caches decides:
+  bool kept = false;    ///< the run reads and extends a cache; the program has neither input nor output
+  int64_t window = -1;  ///< steps before the last ones, of this number, are never read; -1: all may be
+};
+
 struct ProgramOptions {
   bool fold = true;  ///< compute nodes over constants when the program is made
   /// Memory for computed constants. A node whose results no longer fit is computed in the run. Null:
@@ -18,6 +27,7 @@ struct ProgramOptions {
   Allocator* folded = nullptr;
   int64_t max_folded_bytes = int64_t{1} << 30;
   std::span<const Pass> passes{};
+  std::span<CachePair> caches{};               ///< pairs that a State may keep
   std::vector<PassReport>* reports = nullptr;  ///< receives the passes' reports; null: not requested
   std::string where{};                         ///< prefix of nodes in reports
   const detail::Budget* budget = nullptr;      ///< bounds the compilation time; null: unbounded

@@ -11,6 +11,8 @@
 
 namespace tenon::TENON_ABI {
 
+class State;  // state.hpp
+
 /// The time of each node of a run, in microseconds.
 struct Profile {
   struct Entry {
@@ -31,7 +33,9 @@ inline constexpr int64_t no_bound = std::numeric_limits<int64_t>::max();
 /// {.time_limit = std::chrono::seconds(5), .max_bytes = int64_t{1} << 30})
 struct RunOptions {
   std::vector<std::string> outputs{};  ///< any values of the graph by name; empty: the graph's outputs
-  Profile* profile = nullptr;          ///< receives the time of each node; used by `run`, not by a Binding
+  /// Gives the past inputs that it holds, and takes their presents; used by `run`, not by a Binding.
+  State* state = nullptr;
+  Profile* profile = nullptr;  ///< receives the time of each node; used by `run`, not by a Binding
   /// Time from the call on, including the compilation for new outputs or inputs. The clock is read before
   /// each node and each iteration, so an operator that has begun is finished.
   std::chrono::steady_clock::duration time_limit = std::chrono::steady_clock::duration::max();

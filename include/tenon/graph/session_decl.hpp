@@ -158,9 +158,9 @@ class Session {
   [[nodiscard]] const std::vector<PassReport>& reports() const;
 
  private:
-  struct State;
-  State& state() const;
-  std::unique_ptr<State> state_;
+  struct Core;
+  Core& core() const;
+  std::unique_ptr<Core> core_;
 };
 
 }  // namespace tenon::TENON_ABI

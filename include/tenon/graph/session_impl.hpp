@@ -7,6 +7,7 @@
 #include "tenon/base/platform/exceptions.hpp"
 #include "tenon/graph/input_check.hpp"
 #include "tenon/graph/session.hpp"
+#include "tenon/graph/state_decl.hpp"
 
 #ifdef TENON_COMPILED_SESSION
 #define TENON_SESSION
@@ -15,6 +16,47 @@
 #endif
 
 namespace tenon::TENON_ABI {
+
+// A run with a state. What the run has added counts once it is committed.
+class State::Run {
+ public:
+  explicit Run(State& state) : state_(state) {
+    if (state.running_.exchange(true))
+      raise(ErrorCode::invalid_argument, "state", "it is in use by another run");
+    for (Cache& c : state.caches_) c.rows.truncate(c.past);
+  }
+  Run(const Run&) = delete;
+  Run& operator=(const Run&) = delete;
+  ~Run() { state_.running_ = false; }
+
+  /// The results of a run that writes `shown` results into the memory of old ones and then the presents of
+  /// pairs that are no caches.
+  std::span<Value> results(std::span<Value> shown, std::span<const CachePair> pairs) {
+    state_.results_.clear();
+    for (Value& v : shown) state_.results_.push_back(std::move(v));
+    for (std::size_t k = 0; k < pairs.size(); ++k)
+      if (!pairs[k].kept) state_.results_.push_back(std::move(state_.slots_[k].spare));
+    return state_.results_;
+  }
+  void commit(std::span<Value> shown, std::span<const CachePair> pairs) {
+    std::size_t next = 0;
+    for (Value& v : shown) v = std::move(state_.results_[next++]);
+    for (std::size_t k = 0; k < pairs.size(); ++k) {
+      Slot& slot = state_.slots_[k];
+      Cache& cache = state_.caches_[k];
+      if (pairs[k].kept) {
+        cache.past = cache.rows.end();
+        if (pairs[k].window >= 0) cache.rows.release(cache.past - pairs[k].window);
+      } else {
+        slot.spare = std::exchange(slot.value, std::move(state_.results_[next++]));
+        slot.whole = true;
+      }
+    }
+  }
+
+ private:
+  State& state_;
+};
 
 // The state that lets a Binding outlive its session.
 struct Binding::Bound {
@@ -31,27 +73,34 @@ TENON_SESSION Binding::Binding(Binding&&) noexcept = default;
 TENON_SESSION Binding& Binding::operator=(Binding&&) noexcept = default;
 TENON_SESSION Binding::~Binding() = default;
 
-struct Session::State {
+struct Session::Core {
   // The graph compiled for one set of outputs and one set of replaced inputs (inputs whose default values the
   // run overrides).
   struct Variant {
     std::vector<std::string> outputs;
     std::vector<ValueId> given;
+    std::vector<StatePair> pairs;  // of the run's state
+    const Pass* keep = nullptr;      // its pass; null if the run has no state
+    std::vector<std::string> shown;  // what the run returns, if it has a state
     // Written by one thread, read by others once ready:
-    std::vector<bool> needed;  // whether the outputs depend on each input of the graph
+    std::vector<CachePair> caches;  // one for each pair
+    std::vector<bool> needed;       // whether the outputs depend on each input of the graph
     std::optional<detail::Runner> runner;
-    // Guarded by State::mutex:
+    // Guarded by Core::mutex:
     enum class Progress : uint8_t { compiling, ready, failed, given_up } progress = Progress::compiling;
     // If it failed. Each waiting run throws its own copy of an Error; other exceptions are shared.
     std::optional<Error> error;
     std::exception_ptr other;
   };
 
-  State(Graph of, SessionOptions with);
+  Core(Graph of, SessionOptions with);
 
   const std::vector<std::string>& requested(const RunOptions& o) const {
     return o.outputs.empty() ? names : o.outputs;
   }
+  /// The names of the requested outputs without presents, unless these are requested by name.
+  std::vector<std::string> shown_with(const std::vector<std::string>& requested,
+                                      std::span<const StatePair> pairs) const;
   Allocator& allocator() const { return options.allocator ? *options.allocator : default_allocator(); }
   Executor* executor() const { return options.executor ? options.executor : tenon::detail::current_executor; }
 
@@ -64,6 +113,10 @@ struct Session::State {
   std::size_t feed(std::string_view name, const Value& value, std::span<const Value*> inputs,
                    std::size_t first) const;
 
+  /// The value of a past input before the first run: without steps, and of extents that other inputs have.
+  Value first_past(const Graph::ValueEntry& past, std::span<const Value* const> inputs) const;
+  void run(State& state, const Feeds& feeds, Outputs& results, const RunOptions& run);
+
   static int64_t default_folded(const Graph& graph);
   static std::vector<bool> needed_inputs(const Graph& graph, std::span<const ValueId> outputs);
   std::shared_ptr<Variant> find_variant(const RunOptions& run, std::span<const ValueId> given,
@@ -71,6 +124,8 @@ struct Session::State {
   /// Compiles a variant that find_variant has registered, and notifies the runs that wait for it.
   void make(const std::shared_ptr<Variant>& variant, const detail::Budget* budget);
   std::vector<ValueId> ids_of(const std::vector<std::string>& requested) const;
+  /// The values that a variant with a state computes: the shown ones, then the presents.
+  std::vector<ValueId> ids_with_state(Variant& variant) const;
   void compile(Variant& variant, const Graph& from, std::vector<ValueId> ids, const detail::Budget* budget,
                Graph* drained = nullptr, std::vector<PassReport>* receiver = nullptr) const;
 
@@ -91,13 +146,13 @@ TENON_SESSION Session::Session(Session&&) noexcept = default;
 TENON_SESSION Session& Session::operator=(Session&&) noexcept = default;
 TENON_SESSION Session::~Session() = default;
 
-TENON_SESSION Session::State& Session::state() const {
-  if (state_ == nullptr) raise(ErrorCode::invalid_argument, "session", "it was moved from");
-  return *state_;
+TENON_SESSION Session::Core& Session::core() const {
+  if (core_ == nullptr) raise(ErrorCode::invalid_argument, "session", "it was moved from");
+  return *core_;
 }
-TENON_SESSION const Graph& Session::graph() const { return state().graph; }
-TENON_SESSION const Program& Session::program() const { return state().own->runner->program(); }
-TENON_SESSION const std::vector<PassReport>& Session::reports() const { return state().reports; }
+TENON_SESSION const Graph& Session::graph() const { return core().graph; }
+TENON_SESSION const Program& Session::program() const { return core().own->runner->program(); }
+TENON_SESSION const std::vector<PassReport>& Session::reports() const { return core().reports; }
 
 TENON_SESSION void Binding::run() {
   if (bound_ == nullptr)
@@ -109,9 +164,9 @@ TENON_SESSION void Binding::run() {
 }
 
 TENON_SESSION Session::Session(Graph graph, SessionOptions options)
-    : state_(std::make_unique<State>(std::move(graph), std::move(options))) {}
+    : core_(std::make_unique<Core>(std::move(graph), std::move(options))) {}
 
-TENON_SESSION Session::State::State(Graph of, SessionOptions with)
+TENON_SESSION Session::Core::Core(Graph of, SessionOptions with)
     : origin(std::make_shared<Graph>(std::move(of))), graph(*origin), options(std::move(with)) {
   simd::check_request();
   if (options.executor == nullptr && options.threads > 1) {
@@ -131,18 +186,63 @@ TENON_SESSION Outputs Session::run(const Feeds& feeds, const RunOptions& options
 }
 
 TENON_SESSION void Session::run(const Feeds& feeds, Outputs& outputs, const RunOptions& options) const {
-  state().with_inputs(feeds, outputs, options,
-                      [&](const std::shared_ptr<State::Variant>& variant,
-                          std::span<const Value* const> inputs, detail::Budget* budget) {
-                        variant->runner->run(inputs, nullptr, outputs.values_, options.profile, budget);
-                      });
+  if (options.state != nullptr) return core().run(*options.state, feeds, outputs, options);
+  core().with_inputs(feeds, outputs, options,
+                     [&](const std::shared_ptr<Core::Variant>& variant, std::span<const Value* const> inputs,
+                         detail::Budget* budget) {
+                       variant->runner->run(inputs, nullptr, outputs.values_, options.profile, budget);
+                     });
+}
+
+TENON_SESSION void Session::Core::run(State& state, const Feeds& feeds, Outputs& results,
+                                      const RunOptions& options) {
+  State::Run run(state);
+  with_inputs(feeds, results, options,
+              [&](const std::shared_ptr<Variant>& variant, std::span<const Value* const> inputs,
+                  detail::Budget* budget) {
+                const std::span<Value> all = run.results(results.values_, variant->caches);
+                variant->runner->run(inputs, nullptr, all, options.profile, budget, state.caches_);
+                run.commit(results.values_, variant->caches);
+              });
+}
+
+TENON_SESSION std::vector<std::string> Session::Core::shown_with(const std::vector<std::string>& requested,
+                                                                 std::span<const StatePair> pairs) const {
+  if (!requested.empty()) return requested;
+  std::vector<std::string> shown;
+  for (const std::string& name : names)
+    if (std::ranges::none_of(pairs, [&](const StatePair& p) { return p.present == name; }))
+      shown.push_back(name);
+  return shown;
+}
+
+TENON_SESSION Value Session::Core::first_past(const Graph::ValueEntry& past,
+                                              std::span<const Value* const> inputs) const {
+  const op::Info& i = past.info;
+  if (i.type.kind != Kind::tensor || !i.dims.ranked())
+    raise(ErrorCode::not_supported, "session", "input '", past.name,
+          "' is no tensor of known rank, so that the state has no first value for it");
+  Extents extents;
+  for (int d = 0; d < i.dims.rank(); ++d) {
+    int64_t extent = i.dims[d].known() ? i.dims[d].value() : 0;
+    for (std::size_t k = 0; k < inputs.size() && i.dims[d].symbolic(); ++k) {
+      const Dims& other = graph.entry(graph.inputs()[k]).info.dims;
+      if (inputs[k] == nullptr || !inputs[k]->is_tensor() || !other.ranked()) continue;
+      for (int e = 0; e < other.rank(); ++e)
+        if (other[e].same(i.dims[d])) extent = inputs[k]->tensor().extents()[e];
+    }
+    extents.push_back(extent);
+  }
+  AnyTensor t = AnyTensor::uninitialized(i.type.element, extents, allocator());
+  if (i.type.element != DType::string) std::memset(t.out().data(), 0, static_cast<std::size_t>(t.bytes()));
+  return t;
 }
 
 TENON_SESSION Binding Session::bind(const Feeds& feeds, Outputs outputs, const RunOptions& options) const {
   Binding b;
-  State& s = state();
+  Core& s = core();
   s.with_inputs(feeds, outputs, options,
-                [&](const std::shared_ptr<State::Variant>& variant, std::span<const Value* const> inputs,
+                [&](const std::shared_ptr<Core::Variant>& variant, std::span<const Value* const> inputs,
                     detail::Budget* budget) {
                   auto frame = variant->runner->take(inputs, nullptr, budget);
                   frame->bind(inputs, outputs.values_, budget);
@@ -154,7 +254,7 @@ TENON_SESSION Binding Session::bind(const Feeds& feeds, Outputs outputs, const R
 }
 
 TENON_SESSION MemoryPlan Session::plan(const Feeds& feeds) const {
-  const State& s = state();
+  const Core& s = core();
   std::vector<const Value*> inputs(s.graph.inputs().size());
   for (std::size_t next = 0; const auto& [name, value] : feeds) next = s.feed(name, value, inputs, next);
   detail::check_symbols(s.graph, inputs);
@@ -175,7 +275,7 @@ TENON_SESSION detail::Plan detail::plan_of(const Program& program, const Feeds& 
 }
 
 template <class F>
-void Session::State::with_inputs(const Feeds& feeds, Outputs& results, const RunOptions& run, F f) {
+void Session::Core::with_inputs(const Feeds& feeds, Outputs& results, const RunOptions& run, F f) {
   std::optional<detail::Budget> budget;
   if (detail::Budget::needed(run)) budget.emplace(run, allocator());
   const std::size_t count = graph.inputs().size();
@@ -188,24 +288,42 @@ void Session::State::with_inputs(const Feeds& feeds, Outputs& results, const Run
   // Inputs whose default values are overridden, in the graph's order.
   ValueId* const given = scratch.take<ValueId>(static_cast<int64_t>(count));
   std::size_t replaced = 0;
+  const auto past_number = [&](const std::string& name) {  // among the state's pairs, or -1
+    const auto end = run.state == nullptr ? 0 : run.state->slots_.size();
+    for (std::size_t k = 0; k < end; ++k)
+      if (run.state->slots_[k].pair.past == name) return static_cast<int>(k);
+    return -1;
+  };
   for (std::size_t k = 0; k < count; ++k) {
     const Graph::ValueEntry& e = graph.entry(graph.inputs()[k]);
-    if (inputs[k] != nullptr && e.optional) given[replaced++] = graph.inputs()[k];
+    const bool past = past_number(e.name) >= 0;
+    if (past && inputs[k] != nullptr)
+      raise(ErrorCode::invalid_argument, "session", "input '", e.name, "' is given by the state");
+    if ((inputs[k] != nullptr || past) && e.optional) given[replaced++] = graph.inputs()[k];
   }
   // Held until the run ends, because other runs may evict it.
   const std::shared_ptr<Variant> variant = find_variant(run, {given, replaced}, budget ? &*budget : nullptr);
+  for (std::size_t k = 0; run.state != nullptr && k < count; ++k) {
+    const Graph::ValueEntry& e = graph.entry(graph.inputs()[k]);
+    const int past = past_number(e.name);
+    if (past < 0 || variant->caches[static_cast<std::size_t>(past)].kept) continue;
+    State::Slot& slot = run.state->slots_[static_cast<std::size_t>(past)];
+    if (!slot.whole) slot.value = first_past(e, inputs);
+    inputs[k] = &slot.value;
+  }
   for (std::size_t k = 0; k < count; ++k)
     if (const Graph::ValueEntry& e = graph.entry(graph.inputs()[k]);
         inputs[k] == nullptr && !e.optional && variant->needed[k])
       raise(ErrorCode::invalid_argument, "session", "input '", e.name, "' is missing");
-  results.values_.resize(requested(run).size());
-  if (results.names_ != requested(run)) results.names_ = requested(run);
+  const std::vector<std::string>& shown = run.state != nullptr ? variant->shown : requested(run);
+  results.values_.resize(shown.size());
+  if (results.names_ != shown) results.names_ = shown;
   const ScopedPool use(executor());
   f(variant, inputs, budget ? &*budget : nullptr);
 }
 
-TENON_SESSION std::size_t Session::State::feed(std::string_view name, const Value& value,
-                                               std::span<const Value*> inputs, std::size_t first) const {
+TENON_SESSION std::size_t Session::Core::feed(std::string_view name, const Value& value,
+                                              std::span<const Value*> inputs, std::size_t first) const {
   const std::vector<ValueId>& ids = graph.inputs();
   for (std::size_t n = 0; n < ids.size(); ++n) {
     const std::size_t k = (first + n) % ids.size();
@@ -218,13 +336,20 @@ TENON_SESSION std::size_t Session::State::feed(std::string_view name, const Valu
   raise(ErrorCode::invalid_argument, "session", "there is no input '", name, "'");
 }
 
-TENON_SESSION std::shared_ptr<Session::State::Variant> Session::State::find_variant(
+TENON_SESSION std::shared_ptr<Session::Core::Variant> Session::Core::find_variant(
     const RunOptions& run, std::span<const ValueId> given, const detail::Budget* budget) {
-  if (run.outputs.empty() && given.empty()) return own;
+  if (run.outputs.empty() && given.empty() && run.state == nullptr) return own;
+  const auto same_pairs = [&](const Variant& v) {
+    const std::size_t count = run.state == nullptr ? 0 : run.state->slots_.size();
+    if (v.pairs.size() != count) return false;
+    for (std::size_t k = 0; k < count; ++k)
+      if (v.pairs[k] != run.state->slots_[k].pair) return false;
+    return (run.state != nullptr) == (v.keep != nullptr);
+  };
   detail::UniqueLock lock(mutex);
   while (true) {
     const auto found = std::ranges::find_if(variants, [&](const auto& v) {
-      return v->outputs == run.outputs &&
+      return v->outputs == run.outputs && same_pairs(*v) &&
              std::equal(v->given.begin(), v->given.end(), given.begin(), given.end());
     });
     if (found == variants.end()) break;
@@ -242,14 +367,18 @@ TENON_SESSION std::shared_ptr<Session::State::Variant> Session::State::find_vari
   const auto v = std::make_shared<Variant>();
   v->outputs = run.outputs;
   v->given.assign(given.begin(), given.end());
+  if (run.state != nullptr) {
+    v->keep = run.state->keep_;
+    for (const auto& slot : run.state->slots_) v->pairs.push_back(slot.pair);
+  }
   variants.push_back(v);
   lock.unlock();
   make(v, budget);
   return v;
 }
 
-TENON_SESSION void Session::State::make(const std::shared_ptr<Variant>& variant,
-                                        const detail::Budget* budget) {
+TENON_SESSION void Session::Core::make(const std::shared_ptr<Variant>& variant,
+                                       const detail::Budget* budget) {
   using Progress = Variant::Progress;
   const auto end = [&](Progress progress) {
     std::shared_ptr<Variant> gone;  // freed outside the lock
@@ -267,6 +396,7 @@ TENON_SESSION void Session::State::make(const std::shared_ptr<Variant>& variant,
   };
   const auto compile_variant = [&] {
     std::vector<ValueId> ids = ids_of(variant->outputs);
+    if (variant->keep != nullptr) ids = ids_with_state(*variant);
     if (options.source == nullptr) {
       compile(*variant, graph, std::move(ids), budget);
     } else {
@@ -293,7 +423,7 @@ TENON_SESSION void Session::State::make(const std::shared_ptr<Variant>& variant,
   end(Progress::ready);
 }
 
-TENON_SESSION std::vector<ValueId> Session::State::ids_of(const std::vector<std::string>& requested) const {
+TENON_SESSION std::vector<ValueId> Session::Core::ids_of(const std::vector<std::string>& requested) const {
   if (requested.empty()) return outputs;
   std::vector<ValueId> ids;
   for (const std::string& name : requested) {
@@ -306,32 +436,51 @@ TENON_SESSION std::vector<ValueId> Session::State::ids_of(const std::vector<std:
   return ids;
 }
 
-TENON_SESSION int64_t Session::State::default_folded(const Graph& graph) {
+TENON_SESSION std::vector<ValueId> Session::Core::ids_with_state(Variant& variant) const {
+  variant.shown = shown_with(variant.outputs, variant.pairs);
+  std::vector<ValueId> ids;
+  if (!variant.shown.empty()) ids = ids_of(variant.shown);
+  for (const StatePair& p : variant.pairs) {
+    const ValueId past = graph.find(p.past);
+    if (past < 0 || std::ranges::find(graph.inputs(), past) == graph.inputs().end())
+      raise(ErrorCode::invalid_argument, "session", "the state's '", p.past, "' is no input");
+    variant.caches.push_back({past, ids.size()});
+    ids.push_back(ids_of({p.present})[0]);
+  }
+  return ids;
+}
+
+TENON_SESSION int64_t Session::Core::default_folded(const Graph& graph) {
   int64_t bytes = 0;
   for (const Graph::ValueEntry& e : graph.values())
     if (e.content.is_tensor()) bytes += e.content.tensor().bytes();
   return (int64_t{1} << 30) + 16 * std::min(bytes, int64_t{1} << 58);
 }
 
-TENON_SESSION std::vector<bool> Session::State::needed_inputs(const Graph& graph,
-                                                              std::span<const ValueId> outputs) {
+TENON_SESSION std::vector<bool> Session::Core::needed_inputs(const Graph& graph,
+                                                             std::span<const ValueId> outputs) {
   const std::vector<bool> values = graph.needed_by(outputs);
   std::vector<bool> needed;
   for (ValueId v : graph.inputs()) needed.push_back(values[static_cast<std::size_t>(v)]);
   return needed;
 }
 
-TENON_SESSION void Session::State::compile(Variant& variant, const Graph& from, std::vector<ValueId> ids,
-                                           const detail::Budget* budget, Graph* drained,
-                                           std::vector<PassReport>* receiver) const {
+TENON_SESSION void Session::Core::compile(Variant& variant, const Graph& from, std::vector<ValueId> ids,
+                                          const detail::Budget* budget, Graph* drained,
+                                          std::vector<PassReport>* receiver) const {
   const ScopedPool use(executor());
   ProgramOptions program{
       .fold = options.fold_constants, .reports = receiver, .budget = budget, .origin = origin};
   program.max_folded_bytes = options.max_folded_bytes ? *options.max_folded_bytes : default_folded(from);
-  if (options.passes) program.passes = *options.passes;
+  std::vector<Pass> passes = options.passes ? *options.passes : std::vector<Pass>();
+  if (variant.keep != nullptr) passes.push_back(*variant.keep);
+  program.passes = passes, program.caches = variant.caches;
   variant.needed = needed_inputs(from, ids);
   variant.runner.emplace(Program(from, std::move(ids), variant.given, program, nullptr, drained),
                          allocator());
+  for (std::size_t k = 0; k < variant.needed.size(); ++k)
+    for (const CachePair& c : variant.caches)
+      if (c.kept && c.past == from.inputs()[k]) variant.needed[k] = false;
 }
 
 }  // namespace tenon::TENON_ABI

@@ -141,4 +141,10 @@ class PagedRows {
   std::vector<Storage> pages_;
 };
 
+/// Rows to which runs add steps.
+struct Cache {
+  PagedRows rows;
+  int64_t past = 0;  ///< the steps of complete runs; a run writes from here on
+};
+
 }  // namespace tenon::TENON_ABI

@@ -2,23 +2,17 @@
 #pragma once
 
 #include "tenon/op/framework/infer.hpp"
-#include "tenon/tensor/paged_rows.hpp"
 #include "tenon/tensor/value.hpp"
 
 namespace tenon::TENON_ABI {
 class CapturingBody;  // graph/capturing_body.hpp
+struct Cache;         // tensor/paged_rows.hpp
 namespace detail {
 class Budget;  // graph/limits.hpp
 }
 }  // namespace tenon::TENON_ABI
 
 namespace tenon::TENON_ABI::op {
-
-/// What one of a state's caches holds while a run adds to it.
-struct RunCache {
-  PagedRows rows;
-  int64_t past = 0;  ///< steps that earlier runs have added
-};
 
 /// Passed to `compute` if it has a Context parameter. Graph attributes run in the context's scope.
 class Context {
@@ -32,7 +26,7 @@ class Context {
   /// A value of the running graph, by its number; null when the operator runs outside of a graph.
   virtual const Value* value(int32_t) const { return nullptr; }
   /// A cache of the run's state, by its number; null when the run has no state.
-  virtual RunCache* cache(int64_t) const { return nullptr; }
+  virtual Cache* cache(int64_t) const { return nullptr; }
   /// The bounds of the run; null when it has none.
   virtual tenon::detail::Budget* budget() const { return nullptr; }
 

@@ -1,0 +1,121 @@
+// State: what a model carries from one run to the next, such as a language model's keys and values. Its
+// constructor, with the pass that makes caches, is in state.hpp.
+#pragma once
+
+#include <atomic>
+
+#include "tenon/graph/pass.hpp"
+#include "tenon/graph/session_decl.hpp"
+#include "tenon/tensor/paged_rows.hpp"
+
+namespace tenon::TENON_ABI {
+
+/// The names of an input and of the output that replaces it in the next run.
+struct StatePair {
+  std::string past, present;
+  bool operator==(const StatePair&) const = default;
+};
+
+struct StateOptions {
+  std::vector<StatePair> pairs;
+  int64_t page_steps = 256;  ///< steps in a page of a cache
+  /// Allocates pages; must outlive the state and its forks. Null: aligned operator new.
+  Allocator* allocator = nullptr;
+};
+
+/// The values of a model's past inputs, which runs replace with its present outputs:
+///
+///   State state({.pairs = {{"past_key", "present_key"}, {"past_value", "present_value"}}});
+///   for (…) s.run({{"ids", token}}, outputs, {.state = &state});
+///
+/// A run is given no past and returns no present, unless RunOptions::outputs names it. In the first run, a
+/// past is a tensor whose declared extents are those of other inputs if they share a symbol, and 0 if unknown
+/// otherwise. Where a present is its past followed by the steps of the run, and attention reads it, the past
+/// is a cache of pages: a run adds its steps and copies nothing. Other readers get a copy. All other presents
+/// become the next run's pasts as they are.
+///
+/// A run that fails leaves the state as it was. A state serves one run at a time (Error{invalid_argument} for
+/// another), of any session of the model.
+class State {
+ public:
+  /// Error{invalid_argument} if a name appears twice.
+  explicit State(StateOptions options);
+  State(State&& other) noexcept
+      : options_(other.options_),
+        keep_(other.keep_),
+        slots_(std::move(other.slots_)),
+        caches_(std::move(other.caches_)) {}
+  State& operator=(State&& other) noexcept {
+    options_ = other.options_, keep_ = other.keep_;
+    slots_ = std::move(other.slots_), caches_ = std::move(other.caches_);
+    return *this;
+  }
+
+  /// The steps that the caches hold, released ones included; 0 without caches.
+  [[nodiscard]] int64_t length() const {
+    int64_t length = 0;
+    for (const Cache& c : caches_) length = std::max(length, c.past);
+    return length;
+  }
+  /// The bytes of pages and values; shared ones count for each fork.
+  [[nodiscard]] int64_t bytes() const {
+    int64_t bytes = 0;
+    for (const Cache& c : caches_) bytes += c.rows.bytes();
+    for (const Slot& s : slots_)
+      for (const Value* v : {&s.value, &s.spare}) bytes += v->is_tensor() ? v->tensor().bytes() : 0;
+    return bytes;
+  }
+  /// A state that goes on from here by itself. It shares the pages that both have.
+  [[nodiscard]] State fork() const {
+    State copy(options_, keep_);
+    copy.slots_ = slots_, copy.caches_ = caches_;
+    for (Slot& s : copy.slots_) s.spare = {};
+    return copy;
+  }
+  /// Forgets the steps from `length` on. Error{invalid_argument} where they are not held in caches alone, or
+  /// were released.
+  void truncate(int64_t length);
+  /// Forgets everything.
+  void clear() {
+    for (Slot& s : slots_) s = Slot{std::move(s.pair)};
+    for (Cache& c : caches_) c = no_steps();
+  }
+
+ private:
+  friend class Session;
+  struct Slot {
+    StatePair pair;
+    Value value{}, spare{};  // of a past that is no cache, and memory for the next one
+    bool whole = false;      // a run has given it a value
+  };
+  class Run;
+
+  State(const StateOptions& options, const Pass* keep) : options_(options), keep_(keep) {}
+  Cache no_steps() const {
+    return {PagedRows(options_.page_steps, options_.allocator ? *options_.allocator : default_allocator())};
+  }
+
+  StateOptions options_;
+  const Pass* keep_;  // keep_caches, so that sessions without states do not compile its operators
+  std::vector<Slot> slots_;
+  std::vector<Cache> caches_;   // one for each slot
+  std::vector<Value> results_;  // of a run: its outputs, then the presents that are no caches
+  std::atomic<bool> running_ = false;
+};
+
+inline void State::truncate(int64_t length) {
+  for (const Slot& s : slots_) {
+    if (s.whole)
+      raise(ErrorCode::invalid_argument, "state", "'", s.pair.past, "' is no cache, and has no shorter form");
+  }
+  for (const Cache& c : caches_)
+    if (length < c.rows.begin())
+      raise(ErrorCode::invalid_argument, "state", "the steps before ", c.rows.begin(),
+            " were released, so that it cannot be cut to ", length);
+  for (Cache& c : caches_) {
+    c.past = std::min(c.past, length);
+    c.rows.truncate(c.past);
+  }
+}
+
+}  // namespace tenon::TENON_ABI

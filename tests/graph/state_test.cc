@@ -1,0 +1,261 @@
+// States: runs that go on from each other give what one run over all steps gives.
+#include "tenon/graph/state.hpp"
+
+#include "tenon/graph/passes.hpp"
+#include "tenon/op/math/mat_mul.hpp"
+#include "tenon/op/math/softmax.hpp"
+#include "tenon/op/tensor/gather.hpp"
+#include "tests/graph/passes/check.hpp"
+
+namespace tenon {
+namespace {
+
+using test::node;
+using test::numbers;
+
+constexpr int64_t heads = 2, size = 4, width = heads * size;
+
+/// How a decoder's graph adds steps to its past.
+enum class Form { attention, packed_attention, concat, concat_with_readers, whole };
+
+/// x (batch, steps, 8) is projected to queries, keys and values; y is attention to all steps so far, causal.
+/// `concat` takes a mask, (batch, 1, steps, all steps); without it, Attention's own is_causal.
+Graph decoder(Form form, int64_t window = -1) {
+  Graph g;
+  const Dim batch = g.symbol("batch"), steps = g.symbol("steps"), past = g.symbol("past");
+  const ValueId x = g.add_input("x", DType::float32, {batch, steps, width});
+  const auto projected = [&](uint32_t seed) {
+    return node(g, op::MatMul{}, {x, g.add_constant({}, AnyTensor(numbers({width, width}, seed)))});
+  };
+  const ValueId by_heads = g.add_constant({}, AnyTensor(Tensor<int64_t>(Extents{4}, {0, 0, heads, size})));
+  const auto split = [&](ValueId v) {
+    return node(g, op::Transpose{{0, 2, 1, 3}}, {node(g, op::Reshape{}, {v, by_heads})});
+  };
+  ValueId q = projected(1), k = projected(2), v = projected(3);
+  if (form != Form::packed_attention) q = split(q), k = split(k), v = split(v);
+  const ValueId past_key = g.add_input("past_key", DType::float32, {batch, heads, past, size}),
+                past_value = g.add_input("past_value", DType::float32, {batch, heads, past, size});
+  if (form == Form::attention || form == Form::packed_attention) {
+    op::Attention attention{.is_causal = 1};
+    attention.left_window_size = window;
+    if (form == Form::packed_attention) attention.q_num_heads = attention.kv_num_heads = heads;
+    const std::string names[] = {"y", "present_key", "present_value"};
+    const auto out =
+        g.add_node("attention", AnyOperator::make(attention), {q, k, v, -1, past_key, past_value}, names);
+    for (int i = 0; i < 3; ++i) g.add_output(names[i], out[static_cast<std::size_t>(i)]);
+    return g;
+  }
+  const ValueId mask = g.add_input("mask", DType::float32, {batch, 1, steps, g.symbol("all")});
+  k = node(g, op::Concat{.axis = 2}, {past_key, k}, "present_key");
+  v = node(g, op::Concat{.axis = -2}, {past_value, v}, "present_value");
+  const ValueId scores =
+      node(g, op::Add{}, {node(g, op::MatMul{}, {q, node(g, op::Transpose{{0, 1, 3, 2}}, {k})}), mask});
+  ValueId y = node(g, op::MatMul{}, {node(g, op::Softmax{}, {scores}), v}, "y");
+  if (form == Form::concat_with_readers) {
+    // The number of earlier steps, and a sum over all keys, are read as well.
+    const ValueId two = g.add_constant({}, AnyTensor(Tensor<int64_t>(Extents{}, {2})));
+    g.add_output("past_steps", node(g, op::Gather{}, {node(g, op::Shape{}, {past_key}), two}, "past_steps"));
+    g.add_output("steps", node(g, op::Shape{}, {k}, "steps"));
+    g.add_output("total", node(g, op::Add{}, {k, k}, "total"));
+  }
+  g.add_output("y", y);
+  g.add_output("present_key", k);
+  g.add_output("present_value", v);
+  return g;
+}
+
+const std::vector<StatePair> pairs{{"past_key", "present_key"}, {"past_value", "present_value"}};
+
+Value part(const Tensor<float>& all, int64_t from, int64_t to) {
+  const int64_t batch = all.extent(0), steps = all.extent(1);
+  Tensor<float> t{Extents{batch, to - from, width}};
+  for (int64_t b = 0; b < batch; ++b)
+    std::copy_n(all.data() + (b * steps + from) * width, (to - from) * width,
+                t.data() + b * (to - from) * width);
+  return t;
+}
+/// Forbids later steps.
+Value causal(int64_t batch, int64_t from, int64_t to) {
+  Tensor<float> t{Extents{batch, 1, to - from, to}};
+  for (int64_t k = 0; k < t.size(); ++k) {
+    const int64_t i = k / to % (to - from), j = k % to;
+    t[k] = j > from + i ? -std::numeric_limits<float>::infinity() : 0.0f;
+  }
+  return t;
+}
+Feeds feeds_of(Form form, const Tensor<float>& all, int64_t from, int64_t to) {
+  Feeds f{{"x", part(all, from, to)}};
+  if (form != Form::attention && form != Form::packed_attention)
+    f.emplace_back("mask", causal(all.extent(0), from, to));
+  return f;
+}
+Value no_past(int64_t batch) { return Tensor<float>(Extents{batch, heads, 0, size}); }
+
+Session session_of(Form form, bool passes = true, int64_t window = -1) {
+  SessionOptions options;
+  if (passes) options.passes = standard_passes();
+  return Session(decoder(form, window), options);
+}
+/// y over all steps in one run without a state.
+Value whole(const Session& s, Form form, const Tensor<float>& all, std::string_view name = "y") {
+  Feeds f = feeds_of(form, all, 0, all.extent(1));
+  f.emplace_back("past_key", no_past(all.extent(0)));
+  f.emplace_back("past_value", no_past(all.extent(0)));
+  return s.run(f)[name];
+}
+/// The steps [from, to) of y.
+std::vector<float> steps_of(const Value& y, int64_t from, int64_t to) {
+  const Extents& e = y.tensor().extents();  // (batch, heads, steps, size) or (batch, steps, width)
+  const bool packed = e.size() == 3;
+  const int64_t rows = packed ? e[0] : e[0] * e[1], steps = packed ? e[1] : e[2], row = packed ? e[2] : e[3];
+  std::vector<float> result;
+  for (int64_t r = 0; r < rows; ++r)
+    result.insert(result.end(), y.view<float>().data() + (r * steps + from) * row,
+                  y.view<float>().data() + (r * steps + to) * row);
+  return result;
+}
+void check_close(const std::vector<float>& a, const std::vector<float>& b) {
+  REQUIRE(a.size() == b.size());
+  for (std::size_t k = 0; k < a.size(); ++k) REQUIRE(a[k] == doctest::Approx(b[k]).epsilon(1e-5).scale(1));
+}
+
+}  // namespace
+
+TEST_CASE("runs with a state give what one run over all steps gives") {
+  const Tensor<float> x = numbers({2, 23, width}, 7);
+  for (Form form : {Form::attention, Form::packed_attention, Form::concat, Form::concat_with_readers})
+    for (bool passes : {true, false})
+      for (int64_t page : {1, 4, 256}) {
+        CAPTURE(static_cast<int>(form));
+        CAPTURE(passes);
+        CAPTURE(page);
+        const Session s = session_of(form, passes);
+        const Value expected = whole(s, form, x);
+        State state({.pairs = pairs, .page_steps = page});
+        Outputs out;
+        int64_t at = 0;
+        for (int64_t steps : {9, 1, 1, 5, 1, 6}) {
+          s.run(feeds_of(form, x, at, at + steps), out, {.state = &state});
+          check_close(steps_of(out["y"], 0, steps), steps_of(expected, at, at + steps));
+          at += steps;
+          CHECK(state.length() == at);
+          CHECK(out.size() == (form == Form::concat_with_readers ? 4 : 1));
+          if (form != Form::concat_with_readers) continue;
+          CHECK(out["past_steps"].view<int64_t>()[0] == at - steps);
+          CHECK(out["steps"].view<int64_t>()[2] == at);
+          CHECK(out["steps"].view<int64_t>()[0] == 2);
+          CHECK(out["total"].tensor().extents() == Extents{2, heads, at, size});
+        }
+        if (form == Form::concat_with_readers)
+          check_close(steps_of(out["total"], 0, 23), steps_of(whole(s, form, x, "total"), 0, 23));
+      }
+}
+
+TEST_CASE("a present that is named is returned as well") {
+  const Tensor<float> x = numbers({1, 6, width}, 3);
+  for (Form form : {Form::attention, Form::concat}) {
+    const Session s = session_of(form);
+    State state({.pairs = pairs});
+    s.run(feeds_of(form, x, 0, 4), {.state = &state});
+    const Outputs out = s.run(feeds_of(form, x, 4, 6), {.outputs = {"y", "present_key"}, .state = &state});
+    CHECK(state.length() == 6);
+    check_close(steps_of(out["present_key"], 0, 6), steps_of(whole(s, form, x, "present_key"), 0, 6));
+  }
+}
+
+TEST_CASE("a fork goes on by itself, and truncation forgets") {
+  const Tensor<float> x = numbers({2, 20, width}, 11);
+  const Session s = session_of(Form::attention);
+  const Value expected = whole(s, Form::attention, x);
+  const auto run = [&](State& state, int64_t from, int64_t to) {
+    check_close(steps_of(s.run(feeds_of(Form::attention, x, from, to), {.state = &state})["y"], 0, to - from),
+                steps_of(expected, from, to));
+  };
+  State a({.pairs = pairs, .page_steps = 4});
+  run(a, 0, 10);
+  State b = a.fork();
+  run(a, 10, 13);
+  run(b, 10, 20);
+  a.truncate(2);
+  CHECK(a.length() == 2);
+  run(a, 2, 20);
+  b.truncate(19);
+  run(b, 19, 20);
+  b.clear();
+  CHECK(b.length() == 0);
+  CHECK(b.bytes() == 0);
+  run(b, 0, 5);
+}
+
+TEST_CASE("pages that no window reaches are released") {
+  const Tensor<float> x = numbers({1, 40, width}, 5);
+  const Session s = session_of(Form::attention, true, 6);
+  const Value expected = whole(s, Form::attention, x);
+  State state({.pairs = pairs, .page_steps = 4});
+  for (int64_t at = 0; at < 40; at += 2)
+    check_close(steps_of(s.run(feeds_of(Form::attention, x, at, at + 2), {.state = &state})["y"], 0, 2),
+                steps_of(expected, at, at + 2));
+  CHECK(state.length() == 40);
+  CHECK(state.bytes() <= 2 * 4 * 4 * heads * size * 4);  // keys and values, at most four pages of four steps
+  test::check_error([&] { state.truncate(3); }, {"state: ", "were released"});
+}
+
+TEST_CASE("presents that do not grow are the next pasts") {
+  Graph g;
+  const ValueId x = g.add_input("x", DType::float32, {g.symbol("N")}),
+                sum = g.add_input("sum", DType::float32, {g.symbol("N")});
+  const ValueId next = node(g, op::Add{}, {x, sum}, "next");
+  g.add_output("next", next);
+  g.add_output("twice", node(g, op::Add{}, {next, next}, "twice"));
+  const Session s(std::move(g));
+  State state({.pairs = {{"sum", "next"}}});
+  const Value ones = Tensor<float>({3}, {1, 2, 3});
+  Outputs out;
+  for (int n = 1; n <= 4; ++n) {
+    s.run({{"x", ones}}, out, {.state = &state});
+    CHECK(out.size() == 1);
+    CHECK(test::floats(out["twice"]) == std::vector<float>{2.0f * n, 4.0f * n, 6.0f * n});
+  }
+  CHECK(state.length() == 0);
+  test::check_error([&] { state.truncate(1); }, {"state: 'sum' is no cache"});
+  State fork = state.fork();
+  s.run({{"x", ones}}, out, {.state = &state});
+  s.run({{"x", ones}}, out, {.state = &fork});
+  CHECK(test::floats(out["twice"]) == std::vector<float>{10, 20, 30});
+}
+
+TEST_CASE("a run that fails leaves the state as it was") {
+  const Tensor<float> x = numbers({1, 8, width}, 9);
+  const Session s = session_of(Form::concat);
+  const Value expected = whole(s, Form::concat, x);
+  State state({.pairs = pairs, .page_steps = 4});
+  s.run(feeds_of(Form::concat, x, 0, 3), {.state = &state});
+  Feeds wrong = feeds_of(Form::concat, x, 3, 6);
+  wrong[1].second = causal(1, 0, 7);
+  CHECK_THROWS_AS(s.run(wrong, {.state = &state}), Error);
+  Feeds batch{{"x", Tensor<float>(Extents{2, 1, width})}, {"mask", causal(2, 3, 4)}};
+  test::check_error([&] { s.run(batch, {.state = &state}); },
+                    {"cache: it holds steps of (1,2,4), not (2,2,4)"});
+  CHECK(state.length() == 3);
+  check_close(steps_of(s.run(feeds_of(Form::concat, x, 3, 8), {.state = &state})["y"], 0, 5),
+              steps_of(expected, 3, 8));
+}
+
+TEST_CASE("mistakes with states are errors") {
+  const Session s = session_of(Form::attention);
+  const Tensor<float> x = numbers({1, 2, width});
+  const Feeds feeds = feeds_of(Form::attention, x, 0, 2);
+  test::check_error([&] { State({.pairs = {{"a", "b"}, {"a", "c"}}}); }, {"state: 'a' is in two pairs"});
+  State unknown({.pairs = {{"past", "present_key"}}});
+  test::check_error([&] { s.run(feeds, {.state = &unknown}); }, {"session: the state's 'past' is no input"});
+  State wrong({.pairs = {{"past_key", "present"}}});
+  test::check_error([&] { s.run(feeds, {.state = &wrong}); }, {"session: there is no value 'present'"});
+  State state({.pairs = pairs});
+  Feeds more = feeds;
+  more.emplace_back("past_key", no_past(1));
+  test::check_error([&] { s.run(more, {.state = &state}); },
+                    {"session: input 'past_key' is given by the state"});
+  CHECK_THROWS_AS(State({.pairs = pairs, .page_steps = 0}), Error);
+}
+
+}  // namespace tenon
