@@ -23,6 +23,7 @@ struct Case {
   bool scores_are_output = false;
   bool forbids_all = false;  ///< the mask has -infinity for all keys of a query
   bool batch_is_known = true;
+  int repeats = 1;       ///< heads of Q for each of K and V, which are expanded
   std::size_t left = 1;  ///< nodes; 0: all stay
 };
 
@@ -55,6 +56,9 @@ const Case cases[] = {
     {.name = "a result alone with heads after steps", .goes_back = true, .left = 2},
     {.name = "a batch that only the run knows", .mask = Extents{1, 1, 1, 5}, .batch_is_known = false},
     {.name = "a mask that widens", .mask = Extents{2, 3, 4, 5}, .batch_is_known = false, .left = 0},
+    {.name = "heads that repeat", .mask = Extents{2, 1, 4, 5}, .repeats = 3},
+    {.name = "heads that repeat, K scaled", .scale = Scale::of_k, .repeats = 3},
+    {.name = "heads that repeat in a batch that only the run knows", .batch_is_known = false, .repeats = 3},
     {.name = "another axis", .softmax_axis = 2, .left = 0},
     {.name = "heads that stretch", .k_heads = 1, .left = 0},
     {.name = "K as it is", .k_is_transposed = false, .left = 0},
@@ -73,8 +77,18 @@ Graph build(const Case& c) {
     return g.add_input(name, dtype_of<T>,
                        c.steps_first ? Dims{batch, steps, heads, size} : Dims{batch, heads, steps, size});
   };
-  ValueId q = input("q", 3, 4, 8), v = input("v", 3, 5, 6);
-  ValueId k = c.k_is_transposed ? input("k", c.k_heads, 5, 8) : input("k", c.k_heads, 8, 5);
+  ValueId q = input("q", 3, 4, 8), v = input("v", 3 / c.repeats, 5, 6);
+  ValueId k = c.k_is_transposed ? input("k", c.k_heads / c.repeats, 5, 8) : input("k", c.k_heads, 8, 5);
+  const auto list = [&](std::vector<int64_t> l) {
+    return g.add_constant({}, AnyTensor(Tensor<int64_t>(Extents{std::ssize(l)}, l.begin(), l.end())));
+  };
+  for (ValueId* x : {&k, &v}) {
+    if (c.repeats == 1) break;
+    const int64_t size = x == &k ? 8 : 6;
+    const ValueId apart = node(g, op::Unsqueeze{}, {*x, list({2})});
+    const ValueId many = node(g, op::Expand{}, {apart, list({1, 1, c.repeats, 1, 1})});
+    *x = node(g, op::Reshape{}, {many, list({c.batch_is_known ? 2 : -1, 3, 5, size})});
+  }
   if (c.steps_first) {
     q = node(g, op::Transpose{{0, 2, 1, 3}}, {q});
     v = node(g, op::Transpose{{0, 2, 1, 3}}, {v});
@@ -111,9 +125,10 @@ void check_all(double tolerance) {
       return Value(
           floats<T>(c.steps_first ? Extents{2, steps, heads, size} : Extents{2, heads, steps, size}, seed));
     };
-    const Feeds feeds{{"q", value(3, 4, 8, 1)},
-                      {"k", c.k_is_transposed ? value(c.k_heads, 5, 8, 2) : value(c.k_heads, 8, 5, 2)},
-                      {"v", value(3, 5, 6, 3)}};
+    const Feeds feeds{
+        {"q", value(3, 4, 8, 1)},
+        {"k", c.k_is_transposed ? value(c.k_heads / c.repeats, 5, 8, 2) : value(c.k_heads, 8, 5, 2)},
+        {"v", value(3 / c.repeats, 5, 6, 3)}};
     const Session plain(build<T>(c)),
         passed(build<T>(c), {.passes = std::vector{fuse_attention, test::infos_are_true}, .explain = true});
     REQUIRE(passed.reports().size() == 1);

@@ -1,14 +1,17 @@
 // fuse_attention: softmax(Q K^T * scale + mask) V over batches of heads becomes a FusedAttention, which never
-// stores the matrix of scores. If Q, K and V are transposes of (batch, steps, heads, size), and the result is
-// transposed back, it reads and writes (batch, steps, heads * size).
+// stores the matrix of scores. K and V that repeat heads (Unsqueeze, Expand, Reshape) are read unrepeated. If
+// Q, K and V are transposes of (batch, steps, heads, size), and the result is transposed back, it reads and
+// writes (batch, steps, heads * size).
 #pragma once
 
 #include "tenon/graph/fused/fused_attention.hpp"
 #include "tenon/graph/passes/match.hpp"
+#include "tenon/op/math/expand.hpp"
 #include "tenon/op/math/mat_mul.hpp"
 #include "tenon/op/math/softmax.hpp"
 #include "tenon/op/tensor/reshape.hpp"
 #include "tenon/op/tensor/transpose.hpp"
+#include "tenon/op/tensor/unsqueeze.hpp"
 
 namespace tenon::TENON_ABI::passes {
 
@@ -92,9 +95,28 @@ class Attentions {
     return true;
   }
 
+  /// The value whose heads v repeats, each several times in a row, or v.
+  ValueId unrepeated(ValueId v) const {
+    const Graph::Node* const reshape = made_by<op::Reshape>(p_, v);
+    const Graph::Node* const expand = reshape ? made_by<op::Expand>(p_, reshape->inputs[0]) : nullptr;
+    const Graph::Node* const unsqueeze = expand ? made_by<op::Unsqueeze>(p_, expand->inputs[0]) : nullptr;
+    if (unsqueeze == nullptr) return v;
+    const ValueId x = unsqueeze->inputs[0];
+    const Dims &from = dims(x), &one = dims(expand->inputs[0]), &many = dims(reshape->inputs[0]),
+               &to = dims(v);
+    if (!of_rank_4(x) || !of_rank_4(v) || !one.ranked() || !many.ranked() || many.rank() != 5) return v;
+    const auto axis = number(p_, unsqueeze->inputs[1], x);
+    if (!axis || (*axis != 2 && *axis != -3)) return v;
+    for (const auto& [k, d] : {std::pair{0, 0}, {1, 1}, {3, 2}, {4, 3}})
+      if (!many[k].same(from[d])) return v;
+    const bool joins_heads = (from[1] * many[2]).known() && to[1].same(from[1] * many[2]) &&
+                             to[3].same(from[3]) && (to[0].same(from[0]) || to[2].same(from[2]));
+    return joins_heads ? x : v;
+  }
+
   void put(int n, int last) {
     const std::vector<ValueId>& product = p_.node(p_.maker(product_)).inputs;
-    const ValueId v = p_.node(last).inputs[1];
+    ValueId v = p_.node(last).inputs[1];
     if (!is_fused_type(p_, q_) || !fits(p_, last))
       return p_.skipped(n, "it is of no float32, float16 or bfloat16, or V does not fit");
     for (ValueId x : {product[0], product[1], v})
@@ -111,12 +133,15 @@ class Attentions {
     ValueId k = transpose.inputs[0];
     const bool in_order = std::ranges::equal(perm, std::array{0, 1, 2, 3});
     if (in_order) k = unscaled(k);
+    if (const ValueId few_k = unrepeated(k), few_v = unrepeated(v);
+        in_order && few_k != k && few_v != v && dims(few_k)[1].same(dims(few_v)[1]))
+      k = few_k, v = few_v;
     p_.applied(n, "fused with ", p_.label(last), " and the product before it into Attention");
     if (!in_order) k = p_.add_node(p_.maker(keys_), AnyOperator::make(op::Transpose{perm}), {k})[0];
     std::vector<ValueId> operands{q_, k, v};
     FusedAttention attention{.scale = static_cast<float>(scale_)};
     const int back = steps_before_heads(operands) ? transpose_back(p_.node(last).outputs[0]) : -1;
-    const Dim heads = dims(v)[1], size = dims(v)[3];
+    const Dim heads = dims(q_)[1], size = dims(v)[3];
     for (ValueId& x : operands) {
       if (back < 0) break;
       x = p_.node(p_.maker(x)).inputs[0];
@@ -140,8 +165,8 @@ class Attentions {
   bool steps_before_heads(std::span<const ValueId> values) const {
     return std::ranges::all_of(values, [&](ValueId v) {
       const Dim heads = dims(v)[1], size = dims(v)[3];
-      return swaps_heads(p_.maker(v)) && heads.known() && !heads.is(0) && size.known() &&
-             (heads * size).known();
+      return heads.same(dims(values[0])[1]) && swaps_heads(p_.maker(v)) && heads.known() && !heads.is(0) &&
+             size.known() && (heads * size).known();
     });
   }
   /// The only reader of v, if it swaps heads and steps, or -1.
