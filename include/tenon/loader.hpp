@@ -4,7 +4,7 @@
 
 #include <filesystem>
 
-#include "tenon/graph/session_decl.hpp"
+#include "tenon/graph/state_decl.hpp"
 
 namespace tenon::TENON_ABI {
 

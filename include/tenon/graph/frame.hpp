@@ -9,6 +9,12 @@
 
 namespace tenon::TENON_ABI::detail {
 
+/// What a run uses of a State.
+struct RunState {
+  std::span<Cache> caches{};
+  std::span<const Storage> lent{};  ///< for each output, memory that it lies in if the size fits; empty: none
+};
+
 class Frame final : public op::Context {
  public:
   /// `given` has the types and extents of the program's given values. The memory must fit `budget`.
@@ -31,8 +37,9 @@ class Frame final : public op::Context {
   const Plan& plan() const { return plan_; }
   Budget* budget() const override { return budget_; }
   Cache* cache(int64_t number) const override {
-    return static_cast<std::size_t>(number) < caches_.size() ? &caches_[static_cast<std::size_t>(number)]
-                                                             : nullptr;
+    return static_cast<std::size_t>(number) < state_.caches.size()
+               ? &state_.caches[static_cast<std::size_t>(number)]
+               : nullptr;
   }
   const Value* value(ValueId v) const override { return &values_[static_cast<std::size_t>(v)]; }
   /// The types and extents of the given values for which the frame was planned.
@@ -50,9 +57,9 @@ class Frame final : public op::Context {
 
   /// `inputs` are the program's inputs in order; constants and fallbacks are empty. Results replace the
   /// values in `outputs`. The memory of an old value is reused if its size fits and no other handle refers to
-  /// it. `caches` are those of the run's state.
+  /// it. `state` is what the run uses of one.
   void run(std::span<const Value* const> inputs, const op::Context* outer, std::span<Value> outputs,
-           Profile* profile, Budget* budget, std::span<Cache> caches);
+           Profile* profile, Budget* budget, const RunState& state);
 
   /// Binds the inputs, and memory for the outputs, for the following runs. Until `unbind`, each run writes
   /// the outputs' memory. Constant outputs get their values here.
@@ -131,6 +138,13 @@ class Frame final : public op::Context {
   void bind_outputs(std::span<Value> outputs);
   // Returns the storage, after charging its bytes to the run.
   const Storage& reserved(const Storage& s);
+  // Memory lent for output `k`, or null.
+  const Storage* lent(std::size_t k, int64_t bytes) const {
+    return k < state_.lent.size() && state_.lent[k].size_bytes() > 0 &&
+                   state_.lent[k].size_bytes() == static_cast<std::size_t>(bytes)
+               ? &state_.lent[k]
+               : nullptr;
+  }
   /// The output memory that holds the value.
   Storage& memory(ValueId v);
 
@@ -197,7 +211,7 @@ class Frame final : public op::Context {
   const Program& program_;
   Allocator* allocator_;  // of unbounded runs
   Budget* budget_ = nullptr;
-  std::span<Cache> caches_;
+  RunState state_;
   int64_t reserved_ = 0;              // bytes counted in the budget's meter, but not allocated from it
   std::map<ValueId, int64_t> texts_;  // the part of these that are characters of values
   Plan plan_;

@@ -103,8 +103,10 @@ inline void Frame::bind_outputs(std::span<Value> outputs) {
     const DType d = e.info.type.element;
     const auto bytes = static_cast<std::size_t>(packed_bytes(count, d));
     Value& old = outputs[static_cast<std::size_t>(e.output)];
-    if (old.is_tensor() && old.tensor().dtype() == d && old.tensor().storage().unique() &&
-        old.tensor().storage().writable() && old.tensor().storage().size_bytes() == bytes)
+    if (const Storage* const memory = lent(static_cast<std::size_t>(e.output), static_cast<int64_t>(bytes)))
+      storage = *memory;
+    else if (old.is_tensor() && old.tensor().dtype() == d && old.tensor().storage().unique() &&
+             old.tensor().storage().writable() && old.tensor().storage().size_bytes() == bytes)
       storage = reserved(old.tensor().storage());
     else if (d == DType::string) storage = Storage::make<std::string>(count);
     else storage = Storage::allocate(bytes, allocator());

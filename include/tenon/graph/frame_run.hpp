@@ -8,15 +8,15 @@
 namespace tenon::TENON_ABI::detail {
 
 inline void Frame::run(std::span<const Value* const> inputs, const op::Context* outer,
-                       std::span<Value> outputs, Profile* profile, Budget* budget, std::span<Cache> caches) {
+                       std::span<Value> outputs, Profile* profile, Budget* budget, const RunState& state) {
   const Bounded bounded(*this, budget, plan_.arena_bytes);
-  caches_ = caches;
+  state_ = state;
   const std::exception_ptr failure = caught([&] {
     bind(inputs, outer, outputs);
     run_bound(outputs, profile);
   });
   unbind();
-  caches_ = {};
+  state_ = {};
   if (failure) {
     std::ranges::fill(outputs, Value());
     std::rethrow_exception(failure);
@@ -143,7 +143,12 @@ inline void Frame::infer(const Step& s) {
   const std::span<const op::Info> out(infer_out_.data(), s.out.size());
   for (std::size_t k = 0; k < out.size(); ++k) {
     if (s.out[k] == nullptr) continue;
-    *s.out[k] = spare_.allocate(out[k].type.element, op::known_extents(n.op.spec(), out[k]), allocator());
+    const Extents extents = op::known_extents(n.op.spec(), out[k]);
+    const auto output = std::ranges::find(is_output_, n.outputs[k]) - is_output_.begin();
+    const Storage* const memory =
+        lent(static_cast<std::size_t>(output), packed_bytes(element_count(extents), out[k].type.element));
+    *s.out[k] = memory != nullptr ? AnyTensor(out[k].type.element, extents, *memory)
+                                  : spare_.allocate(out[k].type.element, extents, allocator());
     check_planned(n, k, *s.out[k]);
   }
   compute(s);

@@ -16,8 +16,9 @@ struct CachePair {
   ValueId past = -1;
   std::size_t output = 0;  ///< the index of the present among the outputs that the program is asked for
   // What the pass keep_caches decides:
-  bool kept = false;    ///< the run reads and extends a cache; the program has neither input nor output
-  int64_t window = -1;  ///< steps before the last ones, of this number, are never read; -1: all may be
+  bool updated = false;  ///< the present may lie in the past's memory
+  bool kept = false;     ///< the run reads and extends a cache; the program has neither input nor output
+  int64_t window = -1;   ///< steps before the last ones, of this number, are never read; -1: all may be
 };
 
 struct ProgramOptions {

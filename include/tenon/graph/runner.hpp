@@ -18,12 +18,12 @@ class Runner {
   Allocator& allocator() const { return *allocator_; }
 
   void run(std::span<const Value* const> inputs, const op::Context* outer, std::span<Value> outputs,
-           Profile* profile, Budget* budget, std::span<Cache> caches = {}) {
+           Profile* profile, Budget* budget, const RunState& state = {}) {
     std::unique_ptr<Frame> frame = take(inputs, outer, budget);
     const bool metered = budget != nullptr && budget->meter() != nullptr;
     const int64_t most = !metered ? no_bound : outer != nullptr ? idle_of_body : budget->meter()->bound();
     const std::exception_ptr failure =
-        caught([&] { frame->run(inputs, outer, outputs, profile, budget, caches); });
+        caught([&] { frame->run(inputs, outer, outputs, profile, budget, state); });
     give(std::move(frame), most);
     if (failure) std::rethrow_exception(failure);
   }

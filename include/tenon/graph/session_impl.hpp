@@ -33,11 +33,17 @@ class State::Run {
   /// pairs that are no caches.
   std::span<Value> results(std::span<Value> shown, std::span<const CachePair> pairs) {
     state_.results_.clear();
+    state_.lent_.assign(shown.size(), {});
     for (Value& v : shown) state_.results_.push_back(std::move(v));
-    for (std::size_t k = 0; k < pairs.size(); ++k)
-      if (!pairs[k].kept) state_.results_.push_back(std::move(state_.slots_[k].spare));
+    for (std::size_t k = 0; k < pairs.size(); ++k) {
+      if (pairs[k].kept) continue;
+      state_.results_.push_back(std::move(state_.slots_[k].spare));
+      state_.lent_.push_back(pairs[k].updated ? to_lend(state_.slots_[k].value) : Storage());
+    }
     return state_.results_;
   }
+  /// What the frame uses of the state.
+  detail::RunState frame_state() const { return {state_.caches_, state_.lent_}; }
   void commit(std::span<Value> shown, std::span<const CachePair> pairs) {
     std::size_t next = 0;
     for (Value& v : shown) v = std::move(state_.results_[next++]);
@@ -47,14 +53,45 @@ class State::Run {
       if (pairs[k].kept) {
         cache.past = cache.rows.end();
         if (pairs[k].window >= 0) cache.rows.release(cache.past - pairs[k].window);
-      } else {
-        slot.spare = std::exchange(slot.value, std::move(state_.results_[next++]));
-        slot.whole = true;
+        continue;
       }
+      Value now = std::exchange(state_.results_[next++], {});
+      slot.whole = true, slot.updated = pairs[k].updated;
+      if (!slot.updated) slot.spare = std::exchange(slot.value, std::move(now));
+      else if (now.tensor().data() != slot.value.tensor().data())
+        slot.value = with_room(now.tensor(), slot.value.tensor());
     }
   }
 
  private:
+  /// The memory of a past, for its present, unless a fork has it too: it would see the writes.
+  static Storage to_lend(const Value& past) {
+    const Storage& s = past.tensor().storage();
+    return s.unique() && s.writable() ? s : Storage();
+  }
+  /// A present that did not fit its past's memory. If it has more rows, there is room for twice as many.
+  Value with_room(const AnyTensor& now, const AnyTensor& past) const {
+    Extents extents = now.extents();
+    int axis = -1;
+    for (int d = 0; d < now.rank() && now.rank() == past.rank(); ++d)
+      if (extents[d] > past.extents()[d]) axis = d;
+    if (axis >= 0) extents[axis] = std::max(extents[axis], 2 * past.extents()[axis]);
+    if (extents == now.extents() || is_packed(now.dtype()) || now.dtype() == DType::string)
+      return AnyTensor(now);
+    AnyTensor grown = AnyTensor::uninitialized(now.dtype(), extents, state_.allocator());
+    int64_t outer = 1;
+    for (int d = 0; d < axis; ++d) outer *= extents[d];
+    const auto step = static_cast<std::size_t>(grown.bytes() / std::max<int64_t>(outer, 1)),
+               held = static_cast<std::size_t>(now.bytes() / std::max<int64_t>(outer, 1));
+    auto* to = static_cast<std::byte*>(grown.out().data());
+    const auto* from = static_cast<const std::byte*>(now.data());
+    for (int64_t o = 0; o < outer; ++o, to += step, from += held) {
+      std::memcpy(to, from, held);
+      std::memset(to + held, 0, step - held);
+    }
+    return grown;
+  }
+
   State& state_;
 };
 
@@ -79,7 +116,7 @@ struct Session::Core {
   struct Variant {
     std::vector<std::string> outputs;
     std::vector<ValueId> given;
-    std::vector<StatePair> pairs;  // of the run's state
+    std::vector<StatePair> pairs;    // of the run's state
     const Pass* keep = nullptr;      // its pass; null if the run has no state
     std::vector<std::string> shown;  // what the run returns, if it has a state
     // Written by one thread, read by others once ready:
@@ -113,8 +150,10 @@ struct Session::Core {
   std::size_t feed(std::string_view name, const Value& value, std::span<const Value*> inputs,
                    std::size_t first) const;
 
-  /// The value of a past input before the first run: without steps, and of extents that other inputs have.
-  Value first_past(const Graph::ValueEntry& past, std::span<const Value* const> inputs) const;
+  /// The value of a past input before the first run, zeros. Extents are those of other inputs with the same
+  /// symbol, and `unknown` if no input has it.
+  Value first_past(const Graph::ValueEntry& past, std::span<const Value* const> inputs,
+                   int64_t unknown) const;
   void run(State& state, const Feeds& feeds, Outputs& results, const RunOptions& run);
 
   static int64_t default_folded(const Graph& graph);
@@ -201,7 +240,7 @@ TENON_SESSION void Session::Core::run(State& state, const Feeds& feeds, Outputs&
               [&](const std::shared_ptr<Variant>& variant, std::span<const Value* const> inputs,
                   detail::Budget* budget) {
                 const std::span<Value> all = run.results(results.values_, variant->caches);
-                variant->runner->run(inputs, nullptr, all, options.profile, budget, state.caches_);
+                variant->runner->run(inputs, nullptr, all, options.profile, budget, run.frame_state());
                 run.commit(results.values_, variant->caches);
               });
 }
@@ -217,14 +256,14 @@ TENON_SESSION std::vector<std::string> Session::Core::shown_with(const std::vect
 }
 
 TENON_SESSION Value Session::Core::first_past(const Graph::ValueEntry& past,
-                                              std::span<const Value* const> inputs) const {
+                                              std::span<const Value* const> inputs, int64_t unknown) const {
   const op::Info& i = past.info;
   if (i.type.kind != Kind::tensor || !i.dims.ranked())
     raise(ErrorCode::not_supported, "session", "input '", past.name,
           "' is no tensor of known rank, so that the state has no first value for it");
   Extents extents;
   for (int d = 0; d < i.dims.rank(); ++d) {
-    int64_t extent = i.dims[d].known() ? i.dims[d].value() : 0;
+    int64_t extent = i.dims[d].known() ? i.dims[d].value() : unknown;
     for (std::size_t k = 0; k < inputs.size() && i.dims[d].symbolic(); ++k) {
       const Dims& other = graph.entry(graph.inputs()[k]).info.dims;
       if (inputs[k] == nullptr || !inputs[k]->is_tensor() || !other.ranked()) continue;
@@ -307,8 +346,9 @@ void Session::Core::with_inputs(const Feeds& feeds, Outputs& results, const RunO
     const Graph::ValueEntry& e = graph.entry(graph.inputs()[k]);
     const int past = past_number(e.name);
     if (past < 0 || variant->caches[static_cast<std::size_t>(past)].kept) continue;
+    const bool updated = variant->caches[static_cast<std::size_t>(past)].updated;
     State::Slot& slot = run.state->slots_[static_cast<std::size_t>(past)];
-    if (!slot.whole) slot.value = first_past(e, inputs);
+    if (!slot.whole) slot.value = first_past(e, inputs, updated ? run.state->options_.capacity : 0);
     inputs[k] = &slot.value;
   }
   for (std::size_t k = 0; k < count; ++k)

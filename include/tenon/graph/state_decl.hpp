@@ -18,6 +18,9 @@ struct StatePair {
 
 struct StateOptions {
   std::vector<StatePair> pairs;
+  /// The first value of extents that a past declares unknown, where runs write rows into it instead of adding
+  /// steps (GroupQueryAttention). A run that needs more rows makes them twice as many.
+  int64_t capacity = 256;
   int64_t page_steps = 256;  ///< steps in a page of a cache
   /// Allocates pages; must outlive the state and its forks. Null: aligned operator new.
   Allocator* allocator = nullptr;
@@ -29,13 +32,15 @@ struct StateOptions {
 ///   for (…) s.run({{"ids", token}}, outputs, {.state = &state});
 ///
 /// A run is given no past and returns no present, unless RunOptions::outputs names it. In the first run, a
-/// past is a tensor whose declared extents are those of other inputs if they share a symbol, and 0 if unknown
-/// otherwise. Where a present is its past followed by the steps of the run, and attention reads it, the past
-/// is a cache of pages: a run adds its steps and copies nothing. Other readers get a copy. All other presents
-/// become the next run's pasts as they are.
+/// past has the extents that are declared, those of other inputs where they share a symbol, and no steps.
+/// - Where a present is its past followed by the steps of the run, the past is a cache of pages: a run adds
+///   its steps and copies nothing, and attention reads the pages. Other readers get a copy.
+/// - Where it is its past with some rows written (TensorScatter, GroupQueryAttention), runs write them in
+///   place. `capacity` is the number of rows that are not declared.
+/// - All other presents become the next run's pasts as they are.
 ///
-/// A run that fails leaves the state as it was. A state serves one run at a time (Error{invalid_argument} for
-/// another), of any session of the model.
+/// A run that fails leaves the state as it was, but for rows that it has written in place. A state serves one
+/// run at a time (Error{invalid_argument} for another), of any session of the model.
 class State {
  public:
   /// Error{invalid_argument} if a name appears twice.
@@ -87,25 +92,26 @@ class State {
     StatePair pair;
     Value value{}, spare{};  // of a past that is no cache, and memory for the next one
     bool whole = false;      // a run has given it a value
+    bool updated = false;    // runs write into it
   };
   class Run;
 
   State(const StateOptions& options, const Pass* keep) : options_(options), keep_(keep) {}
-  Cache no_steps() const {
-    return {PagedRows(options_.page_steps, options_.allocator ? *options_.allocator : default_allocator())};
-  }
+  Allocator& allocator() const { return options_.allocator ? *options_.allocator : default_allocator(); }
+  Cache no_steps() const { return {PagedRows(options_.page_steps, allocator())}; }
 
   StateOptions options_;
   const Pass* keep_;  // keep_caches, so that sessions without states do not compile its operators
   std::vector<Slot> slots_;
   std::vector<Cache> caches_;   // one for each slot
+  std::vector<Storage> lent_;   // for each result, the past's memory that it may use
   std::vector<Value> results_;  // of a run: its outputs, then the presents that are no caches
   std::atomic<bool> running_ = false;
 };
 
 inline void State::truncate(int64_t length) {
   for (const Slot& s : slots_) {
-    if (s.whole)
+    if (s.whole && !s.updated)
       raise(ErrorCode::invalid_argument, "state", "'", s.pair.past, "' is no cache, and has no shorter form");
   }
   for (const Cache& c : caches_)

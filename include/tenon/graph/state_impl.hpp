@@ -10,7 +10,8 @@ namespace tenon::TENON_ABI {
 #ifndef TENON_COMPILED_SESSION
 inline
 #endif
-    State::State(StateOptions options) : State(options, &passes::keep_caches) {
+    State::State(StateOptions options)
+    : State(options, &passes::keep_caches) {
   for (StatePair& p : options.pairs) {
     for (const Slot& s : slots_)
       if (s.pair.past == p.past || s.pair.present == p.present)

@@ -1,5 +1,6 @@
 // keep_caches: a past input and its present output become a cache of the run's State, to which the run adds
-// its steps where the graph copied the past. Attention reads the cache's pages.
+// its steps where the graph copied the past. Attention reads the cache's pages. Where the present is the past
+// with some rows written, the run writes them in place.
 #pragma once
 
 #include "tenon/graph/fused/cached_attention.hpp"
@@ -28,6 +29,7 @@ class KeptCaches {
       if (rows_[k].attention >= 0) replace_attention(k);
     for (std::size_t k = 0; k < rows_.size(); ++k)
       if (rows_[k].node >= 0) serve_readers(k);
+      else pair(k).updated = is_update(k);
     drop_outputs();
   }
 
@@ -81,6 +83,18 @@ class KeptCaches {
     const int64_t heads = packed ? *attention->kv_num_heads : 0;
     rows_[k] = {n, node.inputs[1], heads, static_cast<int>(v), -1};
     rows_[v] = {n, node.inputs[2], heads, -1, -1};
+  }
+
+  /// Whether the node that makes the present may write it over the past, which has no other readers.
+  bool is_update(std::size_t k) const {
+    const int n = p_.maker(present(k));
+    if (n < 0 || p_.only_reader(pair(k).past) != n) return false;
+    const Graph::Node& node = p_.node(n);
+    return std::ranges::any_of(node.op.spec().updates, [&](const op::Update& u) {
+      const auto in = static_cast<std::size_t>(u.input), out = static_cast<std::size_t>(u.output);
+      return in < node.inputs.size() && node.inputs[in] == pair(k).past && out < node.outputs.size() &&
+             node.outputs[out] == present(k);
+    });
   }
 
   void append(std::size_t k) {

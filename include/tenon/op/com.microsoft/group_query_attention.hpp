@@ -80,7 +80,8 @@ struct GroupQueryAttention {
                                        {"T_CACHE", floats | types::int8 | types::uint8},
                                        {"T_KV_SCALE", types::float32},
                                        {"M", types::int32}},
-                             .workspace = Workspace::unplanned};
+                             .workspace = Workspace::unplanned,
+                             .updates = {{.output = 1, .input = 3}, {.output = 2, .input = 4}}};
   static constexpr Attributes attributes{
       attr("causal", &GroupQueryAttention::causal).flag(),
       attr("do_rotary", &GroupQueryAttention::do_rotary).flag(),

@@ -59,6 +59,11 @@ struct OldParam {
   Param param;
 };
 
+/// A result that may lie in the memory of an operand of the same extents: `compute` then writes what differs.
+struct Update {
+  int16_t output = 0, input = 0;
+};
+
 /// The types that a type variable permits from a version on.
 struct TypeRow {
   int since = 1;
@@ -192,6 +197,7 @@ struct Spec {
   int16_t until = always;     ///< the last opset version, for an operator that was withdrawn after it
   List<OldParam, 4> old_inputs{};
   List<OldParam, 2> old_outputs{};
+  List<Update, 2> updates{};
 
  private:
   // These come before the constants that call them: in a constant, clang accepts only functions whose bodies

@@ -19,7 +19,8 @@ struct TensorScatter {
       .since = {24},
       .inputs = {{"past_cache", "T"}, {"update", "T"}, {"write_indices", "tensor(int64)", optional}},
       .outputs = {{"present_cache", "T"}},
-      .types = {{"T", types::all_ir12}}};
+      .types = {{"T", types::all_ir12}},
+      .updates = {{.output = 0, .input = 0}}};
   static constexpr Attributes attributes{attr("axis", &TensorScatter::axis),
                                          attr("mode", &TensorScatter::mode)};
 
@@ -48,7 +49,7 @@ struct TensorScatter {
         if (first < 0 || first > length - count)
           raise(ErrorCode::out_of_range, spec.name, count, " entries from ", first, " on leave a cache of ",
                 length);
-    copy_elements(past_cache, present_cache);
+    if (present_cache.data() != past_cache.data()) copy_elements(past_cache, present_cache);
     if (update.empty()) return;
     const int64_t batches = update.extent(0);
     const int64_t inner = split_at(update.extents(), along).inner,

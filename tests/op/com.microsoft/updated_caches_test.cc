@@ -1,0 +1,109 @@
+// Caches that runs write rows into: a State keeps them, and makes room for more rows.
+#include "tenon/graph/session.hpp"
+#include "tenon/graph/state.hpp"
+#include "tenon/op/com.microsoft/group_query_attention.hpp"
+#include "tenon/op/math/mat_mul.hpp"
+#include "tenon/op/nn/attention.hpp"
+#include "tenon/op/tensor/tensor_scatter.hpp"
+#include "tests/graph/build.hpp"
+
+namespace tenon {
+namespace {
+
+using test::node;
+using test::numbers;
+
+constexpr int64_t size = 4, width = 2 * size;
+
+/// x (batch, steps, 8) is projected to two heads of queries and one of keys and values.
+Graph decoder() {
+  Graph g;
+  const Dim batch = g.symbol("batch"), steps = g.symbol("steps"), past = g.symbol("past");
+  const ValueId x = g.add_input("x", DType::float32, {batch, steps, width});
+  const auto projected = [&](int64_t to, uint32_t seed) {
+    return node(g, op::MatMul{}, {x, g.add_constant({}, AnyTensor(numbers({width, to}, seed)))});
+  };
+  const ValueId past_key = g.add_input("past_key", DType::float32, {batch, 1, past, size}),
+                past_value = g.add_input("past_value", DType::float32, {batch, 1, past, size}),
+                seqlens = g.add_input("seqlens", DType::int32, {batch}),
+                total = g.add_input("total", DType::int32, Dims::of_rank(0));
+  const std::string names[] = {"y", "present_key", "present_value"};
+  const auto out = g.add_node(
+      "attention",
+      AnyOperator::make(op::com_microsoft::GroupQueryAttention{.kv_num_heads = 1, .num_heads = 2}),
+      {projected(width, 1), projected(size, 2), projected(size, 3), past_key, past_value, seqlens, total},
+      names);
+  for (std::size_t k = 0; k < 3; ++k) g.add_output(names[k], out[k]);
+  return g;
+}
+Value steps_of(const Tensor<float>& x, int64_t from, int64_t to) {
+  Tensor<float> t{Extents{1, to - from, width}};
+  std::copy_n(x.data() + from * width, (to - from) * width, t.data());
+  return t;
+}
+Feeds feeds_of(const Tensor<float>& x, int64_t from, int64_t to) {
+  return {{"x", steps_of(x, from, to)},
+          {"seqlens", Tensor<int32_t>(Extents{1}, {static_cast<int32_t>(to - 1)})},
+          {"total", Tensor<int32_t>(Extents{}, {static_cast<int32_t>(to)})}};
+}
+
+}  // namespace
+
+TEST_CASE("GroupQueryAttention: steps with a state give what the whole prompt gives") {
+  const Tensor<float> x = numbers({1, 20, width}, 7);
+  const Session s(decoder());
+  const std::vector<StatePair> pairs{{"past_key", "present_key"}, {"past_value", "present_value"}};
+  State state({.pairs = pairs, .capacity = 4});
+  std::optional<State> fork;
+  Outputs out;
+  int64_t bytes = 0;
+  const auto run = [&](State& in, int64_t from, int64_t to) {
+    s.run(feeds_of(x, from, to), out, {.state = &in});
+    CHECK(out.size() == 1);
+    State fresh({.pairs = pairs});
+    const Value whole = s.run(feeds_of(x, 0, to), {.state = &fresh})["y"];
+    CAPTURE(from);
+    CAPTURE(to);
+    for (int64_t k = 0; k < (to - from) * width; ++k)
+      REQUIRE(out["y"].view<float>().data()[k] ==
+              doctest::Approx(whole.view<float>().data()[from * width + k]).epsilon(1e-5).scale(1));
+  };
+  run(state, 0, 3);
+  for (int64_t at = 3; at < 20; ++at) {
+    run(state, at, at + 1);
+    if (at == 8) fork = state.fork();
+    if (at == 10 || at == 14) bytes = state.bytes();
+    if (at == 12 || at == 15) CHECK(state.bytes() == bytes);  // within the room of 16 rows
+  }
+  run(*fork, 9, 10);
+  state.truncate(5);
+  run(state, 5, 6);
+}
+
+TEST_CASE("TensorScatter: a state's cache is written in place") {
+  Graph g;
+  const ValueId cache = g.add_input("cache", DType::float32, {1, 1, 6, 2}),
+                update = g.add_input("update", DType::float32, {1, 1, 1, 2}),
+                at = g.add_input("at", DType::int64, {1});
+  const ValueId present = node(g, op::TensorScatter{}, {cache, update, at}, "present");
+  g.add_output("present", present);
+  const Session s(std::move(g));
+  State state({.pairs = {{"cache", "present"}}});
+  const auto run = [&](float value, int64_t row, const RunOptions& options) {
+    return s.run({{"update", Tensor<float>(Extents{1, 1, 1, 2}, {value, -value})},
+                  {"at", Tensor<int64_t>(Extents{1}, {row})}},
+                 options);
+  };
+  run(1, 0, {.state = &state});
+  const int64_t bytes = state.bytes();
+  run(2, 1, {.state = &state});
+  State fork = state.fork();
+  run(9, 1, {.state = &fork});
+  CHECK(test::floats(run(4, 3, {.outputs = {"present"}, .state = &state})["present"]) ==
+        std::vector<float>{1, -1, 2, -2, 0, 0, 4, -4, 0, 0, 0, 0});
+  CHECK(test::floats(run(5, 0, {.outputs = {"present"}, .state = &fork})["present"]) ==
+        std::vector<float>{5, -5, 9, -9, 0, 0, 0, 0, 0, 0, 0, 0});
+  CHECK(state.bytes() == bytes);
+}
+
+}  // namespace tenon
