@@ -23,7 +23,7 @@
 #include "tenon/op/tensor/reshape.hpp"
 #include "tenon/op/tensor/shape.hpp"
 #include "tenon/op/tensor/transpose.hpp"
-#include "tests/graph/build.hpp"
+#include "tests/graph/decoder.hpp"
 #include "tests/heap.hpp"
 
 namespace {
@@ -152,6 +152,25 @@ TEST_CASE("Allocations: many inputs") {
   Feeds feeds;
   for (int k = 0; k < 150; ++k) feeds.emplace_back(names[k], numbers({3}));
   CHECK(allocations_of(s, {feeds}) == 0);
+}
+
+TEST_CASE("steps with a state take nothing from the heap while they fit into pages") {
+  for (const test::Form form : {test::Form::attention, test::Form::packed_attention, test::Form::concat}) {
+    CAPTURE(static_cast<int>(form));
+    const Session s(test::decoder(form), {.passes = standard_passes()});
+    const Tensor<float> x = test::numbers({1, 40, test::width});
+    std::vector<Feeds> feeds{test::feeds_of(form, x, 0, 8)};
+    for (int64_t at = 8; at < 40; ++at) feeds.push_back(test::feeds_of(form, x, at, at + 1));
+    State state({.pairs = test::pairs});
+    Outputs out;
+    int64_t before = 0;
+    for (std::size_t k = 0; k < feeds.size(); ++k) {
+      if (k == 4) before = allocations;
+      s.run(feeds[k], out, {.state = &state});
+    }
+    CHECK(allocations == before);
+    CHECK(state.length() == 40);
+  }
 }
 
 }  // namespace tenon

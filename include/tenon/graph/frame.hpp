@@ -12,6 +12,7 @@ namespace tenon::TENON_ABI::detail {
 /// What a run uses of a State.
 struct RunState {
   std::span<Cache> caches{};
+  bool grows = false;               ///< extents of inputs may grow from run to run
   std::span<const Storage> lent{};  ///< for each output, memory that it lies in if the size fits; empty: none
 };
 

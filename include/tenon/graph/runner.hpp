@@ -19,7 +19,7 @@ class Runner {
 
   void run(std::span<const Value* const> inputs, const op::Context* outer, std::span<Value> outputs,
            Profile* profile, Budget* budget, const RunState& state = {}) {
-    std::unique_ptr<Frame> frame = take(inputs, outer, budget);
+    std::unique_ptr<Frame> frame = take(inputs, outer, budget, state.grows);
     const bool metered = budget != nullptr && budget->meter() != nullptr;
     const int64_t most = !metered ? no_bound : outer != nullptr ? idle_of_body : budget->meter()->bound();
     const std::exception_ptr failure =
@@ -28,9 +28,11 @@ class Runner {
     if (failure) std::rethrow_exception(failure);
   }
 
-  /// A frame for inputs of these types and extents, for the caller's exclusive use.
+  /// A frame for inputs of these types and extents, for the caller's exclusive use. If extents may grow from
+  /// run to run (`grows`), it may be a frame that leaves some to the run.
   std::unique_ptr<Frame> take(std::span<const Value* const> inputs, const op::Context* outer,
-                              const Budget* budget) {
+                              const Budget* budget, bool grows = false) {
+    std::vector<op::Info> given;
     {
       const LockGuard lock(mutex_);
       for (std::size_t k = idle_.size(); k-- > 0;) {
@@ -43,13 +45,10 @@ class Runner {
         idle_.erase(idle_.begin() + static_cast<std::ptrdiff_t>(k));
         return frame;
       }
+      given = given_of(inputs, outer);
+      for (std::size_t k = idle_.size(); grows && k-- > 0;)
+        if (leave_growth(given, idle_[k]->given())) break;
     }
-    std::vector<op::Info> given(program_.given().size());
-    Frame::for_each_given(program_, inputs, outer, [&](std::size_t k, const Value& v) {
-      given[k] = op::info_of(v);
-      given[k].data = nullptr;
-      if (!v.is_tensor()) given[k].dims = {};
-    });
     return std::make_unique<Frame>(program_, std::move(given), *allocator_, budget);
   }
 
@@ -59,7 +58,42 @@ class Runner {
  private:
   static bool same(const op::Info& i, const Value& v) {
     if (!v.is_tensor()) return i.type == v.type() && !i.dims.ranked();
-    return i.type == Type(v.tensor().dtype()) && i.dims == Dims(v.tensor().extents());
+    return i.type == Type(v.tensor().dtype()) && i.dims.rank() == v.tensor().rank() &&
+           i.dims.fits(Dims(v.tensor().extents()));
+  }
+  std::vector<op::Info> given_of(std::span<const Value* const> inputs, const op::Context* outer) const {
+    std::vector<op::Info> given(program_.given().size());
+    Frame::for_each_given(program_, inputs, outer, [&](std::size_t k, const Value& v) {
+      given[k] = op::info_of(v);
+      given[k].data = nullptr;
+      if (!v.is_tensor()) given[k].dims = {};
+    });
+    return given;
+  }
+  /// Whether these runs are the same but for extents that have grown, all of them by as much, such as a
+  /// mask's for the steps so far; the new run's are then made unknown. Inputs none of whose extents have
+  /// grown show that it is another step, and not a longer sequence.
+  static bool leave_growth(std::vector<op::Info>& now, const std::vector<op::Info>& before) {
+    int64_t growth = 0;
+    bool constant = false;
+    for (std::size_t k = 0; k < now.size(); ++k) {
+      const Dims &a = before[k].dims, &b = now[k].dims;
+      if (!(before[k].type == now[k].type) || a.ranked() != b.ranked() || a.rank() != b.rank()) return false;
+      bool grown = false;
+      for (int d = 0; d < b.rank(); ++d) {
+        if (a[d].same(b[d])) continue;
+        if (!a[d].known() || !b[d].known()) return false;
+        const int64_t more = b[d].value() - a[d].value();
+        if (more <= 0 || (growth != 0 && more != growth)) return false;
+        growth = more, grown = true;
+      }
+      constant |= now[k].present() && b.rank() > 0 && !grown;
+    }
+    if (growth == 0 || !constant) return false;
+    for (std::size_t k = 0; k < now.size(); ++k)
+      for (int d = 0; d < now[k].dims.rank(); ++d)
+        if (!before[k].dims[d].same(now[k].dims[d])) now[k].dims[d] = Dim();
+    return true;
   }
   // Keeps a frame for the next run of its extents. The least recently used ones are dropped beyond `most`
   // bytes of arenas.

@@ -43,7 +43,7 @@ class State::Run {
     return state_.results_;
   }
   /// What the frame uses of the state.
-  detail::RunState frame_state() const { return {state_.caches_, state_.lent_}; }
+  detail::RunState frame_state() const { return {state_.caches_, true, state_.lent_}; }
   void commit(std::span<Value> shown, std::span<const CachePair> pairs) {
     std::size_t next = 0;
     for (Value& v : shown) v = std::move(state_.results_[next++]);

@@ -1,0 +1,98 @@
+// A decoder of one layer, in the forms that exporters write, and what its steps are fed.
+#pragma once
+
+#include <algorithm>
+#include <limits>
+
+#include "tenon/graph/state.hpp"
+#include "tenon/op/math/add.hpp"
+#include "tenon/op/math/mat_mul.hpp"
+#include "tenon/op/math/softmax.hpp"
+#include "tenon/op/nn/attention.hpp"
+#include "tenon/op/tensor/concat.hpp"
+#include "tenon/op/tensor/gather.hpp"
+#include "tenon/op/tensor/reshape.hpp"
+#include "tenon/op/tensor/shape.hpp"
+#include "tenon/op/tensor/transpose.hpp"
+#include "tests/graph/build.hpp"
+
+namespace tenon::test {
+
+constexpr int64_t heads = 2, size = 4, width = heads * size;
+
+/// How a decoder's graph adds steps to its past.
+enum class Form { attention, packed_attention, concat, concat_with_readers };
+
+/// x (batch, steps, 8) is projected to queries, keys and values; y is attention to all steps so far, causal.
+/// `concat` takes a mask, (batch, 1, steps, all steps); without it, Attention's own is_causal.
+inline Graph decoder(Form form, int64_t window = -1) {
+  Graph g;
+  const Dim batch = g.symbol("batch"), steps = g.symbol("steps"), past = g.symbol("past");
+  const ValueId x = g.add_input("x", DType::float32, {batch, steps, width});
+  const auto projected = [&](uint32_t seed) {
+    return node(g, op::MatMul{}, {x, g.add_constant({}, AnyTensor(numbers({width, width}, seed)))});
+  };
+  const ValueId by_heads = g.add_constant({}, AnyTensor(Tensor<int64_t>(Extents{4}, {0, 0, heads, size})));
+  const auto split = [&](ValueId v) {
+    return node(g, op::Transpose{{0, 2, 1, 3}}, {node(g, op::Reshape{}, {v, by_heads})});
+  };
+  ValueId q = projected(1), k = projected(2), v = projected(3);
+  if (form != Form::packed_attention) q = split(q), k = split(k), v = split(v);
+  const ValueId past_key = g.add_input("past_key", DType::float32, {batch, heads, past, size}),
+                past_value = g.add_input("past_value", DType::float32, {batch, heads, past, size});
+  if (form == Form::attention || form == Form::packed_attention) {
+    op::Attention attention{.is_causal = 1};
+    attention.left_window_size = window;
+    if (form == Form::packed_attention) attention.q_num_heads = attention.kv_num_heads = heads;
+    const std::string names[] = {"y", "present_key", "present_value"};
+    const auto out =
+        g.add_node("attention", AnyOperator::make(attention), {q, k, v, -1, past_key, past_value}, names);
+    for (int i = 0; i < 3; ++i) g.add_output(names[i], out[static_cast<std::size_t>(i)]);
+    return g;
+  }
+  const ValueId mask = g.add_input("mask", DType::float32, {batch, 1, steps, g.symbol("all")});
+  k = node(g, op::Concat{.axis = 2}, {past_key, k}, "present_key");
+  v = node(g, op::Concat{.axis = -2}, {past_value, v}, "present_value");
+  const ValueId scores =
+      node(g, op::Add{}, {node(g, op::MatMul{}, {q, node(g, op::Transpose{{0, 1, 3, 2}}, {k})}), mask});
+  ValueId y = node(g, op::MatMul{}, {node(g, op::Softmax{}, {scores}), v}, "y");
+  if (form == Form::concat_with_readers) {
+    // The number of earlier steps, and a sum over all keys, are read as well.
+    const ValueId two = g.add_constant({}, AnyTensor(Tensor<int64_t>(Extents{}, {2})));
+    g.add_output("past_steps", node(g, op::Gather{}, {node(g, op::Shape{}, {past_key}), two}, "past_steps"));
+    g.add_output("steps", node(g, op::Shape{}, {k}, "steps"));
+    g.add_output("total", node(g, op::Add{}, {k, k}, "total"));
+  }
+  g.add_output("y", y);
+  g.add_output("present_key", k);
+  g.add_output("present_value", v);
+  return g;
+}
+
+inline const std::vector<StatePair> pairs{{"past_key", "present_key"}, {"past_value", "present_value"}};
+
+inline Value part(const Tensor<float>& all, int64_t from, int64_t to) {
+  const int64_t batch = all.extent(0), steps = all.extent(1);
+  Tensor<float> t{Extents{batch, to - from, width}};
+  for (int64_t b = 0; b < batch; ++b)
+    std::copy_n(all.data() + (b * steps + from) * width, (to - from) * width,
+                t.data() + b * (to - from) * width);
+  return t;
+}
+/// Forbids later steps.
+inline Value causal(int64_t batch, int64_t from, int64_t to) {
+  Tensor<float> t{Extents{batch, 1, to - from, to}};
+  for (int64_t k = 0; k < t.size(); ++k) {
+    const int64_t i = k / to % (to - from), j = k % to;
+    t[k] = j > from + i ? -std::numeric_limits<float>::infinity() : 0.0f;
+  }
+  return t;
+}
+inline Feeds feeds_of(Form form, const Tensor<float>& all, int64_t from, int64_t to) {
+  Feeds f{{"x", part(all, from, to)}};
+  if (form != Form::attention && form != Form::packed_attention)
+    f.emplace_back("mask", causal(all.extent(0), from, to));
+  return f;
+}
+
+}  // namespace tenon::test
