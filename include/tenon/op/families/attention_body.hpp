@@ -53,14 +53,15 @@ struct AttentionBody {
     int32_t query = q;
     if (split_heads) query = by_heads(to, q);
     else attention.q_num_heads = attention.kv_num_heads = heads;
-    int32_t y = to.add(attention, {query, k, v, addend, past_key, past_value});
+    const std::vector<int32_t> made = to.add(attention, {query, k, v, addend, past_key, past_value}, 3);
+    int32_t y = made[0];
     if (split_heads) y = reshaped(to, transposed(to, y, {0, 2, 1, 3}), {0, 0, -1});
     attention.qk_matmul_output_mode = 2;
     int32_t scores = to.add(attention, {query, k, v, addend, past_key, past_value}, 4)[3];
     // ONNX Runtime shows keys that come later with the least float.
     if (causal && type == DType::float32)
       scores = to.add(Max{}, {scores, number(to, type, std::numeric_limits<float>::lowest())});
-    return {y, present(to, past_key, k), present(to, past_value, v), scores};
+    return {y, made[1], made[2], scores};
   }
 
  private:
@@ -84,12 +85,6 @@ struct AttentionBody {
   template <class L>
   int32_t by_heads(L& to, int32_t x) const {
     return function_body::transposed(to, function_body::reshaped(to, x, {0, 0, heads, -1}), {0, 2, 1, 3});
-  }
-  template <class L>
-  int32_t present(L& to, int32_t earlier, int32_t x) const {
-    const int32_t fresh = split_heads ? x : by_heads(to, x);
-    if (earlier >= 0) return to.add(Concat{.axis = 2}, {earlier, fresh});
-    return split_heads ? to.add(Identity{}, {fresh}) : fresh;
   }
   /// The addend of the scores: the mask's numbers and the bias.
   template <class L>
