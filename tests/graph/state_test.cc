@@ -178,4 +178,25 @@ TEST_CASE("mistakes with states are errors") {
   CHECK_THROWS_AS(State({.pairs = pairs, .page_steps = 0}), Error);
 }
 
+TEST_CASE("a session made for a state has one program, and says who copies") {
+  const Tensor<float> x = numbers({1, 6, width}, 3);
+  for (Form form : {Form::attention, Form::concat, Form::concat_with_readers}) {
+    CAPTURE(static_cast<int>(form));
+    State state({.pairs = pairs});
+    const Session s(decoder(form), {.passes = standard_passes(), .state = &state, .explain = true});
+    CHECK(s.program().outputs().size() == (form == Form::concat_with_readers ? 4 : 1));
+    s.run(feeds_of(form, x, 0, 4), {.state = &state});
+    check_close(steps_of(s.run(feeds_of(form, x, 4, 6), {.state = &state})["y"], 0, 2),
+                steps_of(whole(s, form, x), 4, 6));  // the second program has no state
+    CHECK(s.program().outputs().size() == (form == Form::concat_with_readers ? 4 : 1));
+    int reads = 0, copies = 0;
+    for (const PassReport& r : s.reports()) {
+      reads += r.pass == "keep_caches" && r.applied;
+      copies += r.pass == "keep_caches" && r.text.find("get a copy in every run") != std::string::npos;
+    }
+    CHECK(reads == 1);
+    CHECK(copies == (form == Form::concat_with_readers ? 1 : 0));
+  }
+}
+
 }  // namespace tenon

@@ -37,6 +37,10 @@ struct SessionOptions {
   /// Rewrites of the graph. When not set, `load` applies standard_passes() (graph/passes.hpp) and a Session
   /// applies none.
   std::optional<std::vector<Pass>> passes{};
+  /// If set, the session's own program is made for runs with states of these pairs. Otherwise the first such
+  /// run compiles a second one, with constants of its own in the kernels' layouts. Read by the constructor
+  /// alone.
+  const State* state = nullptr;
   bool explain = false;  ///< keep the passes' reports for Session::reports
   /// If set, the session keeps only small constants, and those that its runs read, in the kernels' layouts.
   /// It reads the graph again for a run that requests other values by name, or overrides inputs that have

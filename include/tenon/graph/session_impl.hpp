@@ -7,7 +7,7 @@
 #include "tenon/base/platform/exceptions.hpp"
 #include "tenon/graph/input_check.hpp"
 #include "tenon/graph/session.hpp"
-#include "tenon/graph/state_decl.hpp"
+#include "tenon/graph/state_run.hpp"
 
 #ifdef TENON_COMPILED_SESSION
 #define TENON_SESSION
@@ -16,84 +16,6 @@
 #endif
 
 namespace tenon::TENON_ABI {
-
-// A run with a state. What the run has added counts once it is committed.
-class State::Run {
- public:
-  explicit Run(State& state) : state_(state) {
-    if (state.running_.exchange(true))
-      raise(ErrorCode::invalid_argument, "state", "it is in use by another run");
-    for (Cache& c : state.caches_) c.rows.truncate(c.past);
-  }
-  Run(const Run&) = delete;
-  Run& operator=(const Run&) = delete;
-  ~Run() { state_.running_ = false; }
-
-  /// The results of a run that writes `shown` results into the memory of old ones and then the presents of
-  /// pairs that are no caches.
-  std::span<Value> results(std::span<Value> shown, std::span<const CachePair> pairs) {
-    state_.results_.clear();
-    state_.lent_.assign(shown.size(), {});
-    for (Value& v : shown) state_.results_.push_back(std::move(v));
-    for (std::size_t k = 0; k < pairs.size(); ++k) {
-      if (pairs[k].kept) continue;
-      state_.results_.push_back(std::move(state_.slots_[k].spare));
-      state_.lent_.push_back(pairs[k].updated ? to_lend(state_.slots_[k].value) : Storage());
-    }
-    return state_.results_;
-  }
-  /// What the frame uses of the state.
-  detail::RunState frame_state() const { return {state_.caches_, true, state_.lent_}; }
-  void commit(std::span<Value> shown, std::span<const CachePair> pairs) {
-    std::size_t next = 0;
-    for (Value& v : shown) v = std::move(state_.results_[next++]);
-    for (std::size_t k = 0; k < pairs.size(); ++k) {
-      Slot& slot = state_.slots_[k];
-      Cache& cache = state_.caches_[k];
-      if (pairs[k].kept) {
-        cache.past = cache.rows.end();
-        if (pairs[k].window >= 0) cache.rows.release(cache.past - pairs[k].window);
-        continue;
-      }
-      Value now = std::exchange(state_.results_[next++], {});
-      slot.whole = true, slot.updated = pairs[k].updated;
-      if (!slot.updated) slot.spare = std::exchange(slot.value, std::move(now));
-      else if (now.tensor().data() != slot.value.tensor().data())
-        slot.value = with_room(now.tensor(), slot.value.tensor());
-    }
-  }
-
- private:
-  /// The memory of a past, for its present, unless a fork has it too: it would see the writes.
-  static Storage to_lend(const Value& past) {
-    const Storage& s = past.tensor().storage();
-    return s.unique() && s.writable() ? s : Storage();
-  }
-  /// A present that did not fit its past's memory. If it has more rows, there is room for twice as many.
-  Value with_room(const AnyTensor& now, const AnyTensor& past) const {
-    Extents extents = now.extents();
-    int axis = -1;
-    for (int d = 0; d < now.rank() && now.rank() == past.rank(); ++d)
-      if (extents[d] > past.extents()[d]) axis = d;
-    if (axis >= 0) extents[axis] = std::max(extents[axis], 2 * past.extents()[axis]);
-    if (extents == now.extents() || is_packed(now.dtype()) || now.dtype() == DType::string)
-      return AnyTensor(now);
-    AnyTensor grown = AnyTensor::uninitialized(now.dtype(), extents, state_.allocator());
-    int64_t outer = 1;
-    for (int d = 0; d < axis; ++d) outer *= extents[d];
-    const auto step = static_cast<std::size_t>(grown.bytes() / std::max<int64_t>(outer, 1)),
-               held = static_cast<std::size_t>(now.bytes() / std::max<int64_t>(outer, 1));
-    auto* to = static_cast<std::byte*>(grown.out().data());
-    const auto* from = static_cast<const std::byte*>(now.data());
-    for (int64_t o = 0; o < outer; ++o, to += step, from += held) {
-      std::memcpy(to, from, held);
-      std::memset(to + held, 0, step - held);
-    }
-    return grown;
-  }
-
-  State& state_;
-};
 
 // The state that lets a Binding outlive its session.
 struct Binding::Bound {
@@ -123,6 +45,17 @@ struct Session::Core {
     std::vector<CachePair> caches;  // one for each pair
     std::vector<bool> needed;       // whether the outputs depend on each input of the graph
     std::optional<detail::Runner> runner;
+    void take_pairs(const State& state) {
+      keep = state.keep_;
+      for (const State::Slot& slot : state.slots_) pairs.push_back(slot.pair);
+    }
+    bool has_past(std::string_view name) const {
+      return std::ranges::any_of(pairs, [&](const StatePair& p) { return p.past == name; });
+    }
+    bool serves(const State* state) const {
+      if (state == nullptr || keep == nullptr) return state == nullptr && keep == nullptr;
+      return std::ranges::equal(pairs, state->slots_, {}, {}, &State::Slot::pair);
+    }
     // Guarded by Core::mutex:
     enum class Progress : uint8_t { compiling, ready, failed, given_up } progress = Progress::compiling;
     // If it failed. Each waiting run throws its own copy of an Error; other exceptions are shared.
@@ -150,10 +83,6 @@ struct Session::Core {
   std::size_t feed(std::string_view name, const Value& value, std::span<const Value*> inputs,
                    std::size_t first) const;
 
-  /// The value of a past input before the first run, zeros. Extents are those of other inputs with the same
-  /// symbol, and `unknown` if no input has it.
-  Value first_past(const Graph::ValueEntry& past, std::span<const Value* const> inputs,
-                   int64_t unknown) const;
   void run(State& state, const Feeds& feeds, Outputs& results, const RunOptions& run);
 
   static int64_t default_folded(const Graph& graph);
@@ -214,7 +143,15 @@ TENON_SESSION Session::Core::Core(Graph of, SessionOptions with)
   }
   for (const auto& [name, id] : graph.outputs()) names.push_back(name), outputs.push_back(id);
   own = std::make_shared<Variant>();
-  compile(*own, graph, outputs, nullptr, options.source ? &graph : nullptr,
+  std::vector<ValueId> ids = outputs;
+  if (options.state != nullptr) {
+    own->take_pairs(*options.state);
+    for (ValueId v : graph.inputs())
+      if (graph.entry(v).optional && own->has_past(graph.entry(v).name)) own->given.push_back(v);
+    ids = ids_with_state(*own);
+    options.state = nullptr;  // it need not outlive the constructor
+  }
+  compile(*own, graph, std::move(ids), nullptr, options.source ? &graph : nullptr,
           options.explain ? &reports : nullptr);
 }
 
@@ -253,28 +190,6 @@ TENON_SESSION std::vector<std::string> Session::Core::shown_with(const std::vect
     if (std::ranges::none_of(pairs, [&](const StatePair& p) { return p.present == name; }))
       shown.push_back(name);
   return shown;
-}
-
-TENON_SESSION Value Session::Core::first_past(const Graph::ValueEntry& past,
-                                              std::span<const Value* const> inputs, int64_t unknown) const {
-  const op::Info& i = past.info;
-  if (i.type.kind != Kind::tensor || !i.dims.ranked())
-    raise(ErrorCode::not_supported, "session", "input '", past.name,
-          "' is no tensor of known rank, so that the state has no first value for it");
-  Extents extents;
-  for (int d = 0; d < i.dims.rank(); ++d) {
-    int64_t extent = i.dims[d].known() ? i.dims[d].value() : unknown;
-    for (std::size_t k = 0; k < inputs.size() && i.dims[d].symbolic(); ++k) {
-      const Dims& other = graph.entry(graph.inputs()[k]).info.dims;
-      if (inputs[k] == nullptr || !inputs[k]->is_tensor() || !other.ranked()) continue;
-      for (int e = 0; e < other.rank(); ++e)
-        if (other[e].same(i.dims[d])) extent = inputs[k]->tensor().extents()[e];
-    }
-    extents.push_back(extent);
-  }
-  AnyTensor t = AnyTensor::uninitialized(i.type.element, extents, allocator());
-  if (i.type.element != DType::string) std::memset(t.out().data(), 0, static_cast<std::size_t>(t.bytes()));
-  return t;
 }
 
 TENON_SESSION Binding Session::bind(const Feeds& feeds, Outputs outputs, const RunOptions& options) const {
@@ -348,7 +263,9 @@ void Session::Core::with_inputs(const Feeds& feeds, Outputs& results, const RunO
     if (past < 0 || variant->caches[static_cast<std::size_t>(past)].kept) continue;
     const bool updated = variant->caches[static_cast<std::size_t>(past)].updated;
     State::Slot& slot = run.state->slots_[static_cast<std::size_t>(past)];
-    if (!slot.whole) slot.value = first_past(e, inputs, updated ? run.state->options_.capacity : 0);
+    if (!slot.whole)
+      slot.value =
+          detail::first_past(graph, e, inputs, updated ? run.state->options_.capacity : 0, allocator());
     inputs[k] = &slot.value;
   }
   for (std::size_t k = 0; k < count; ++k)
@@ -378,20 +295,14 @@ TENON_SESSION std::size_t Session::Core::feed(std::string_view name, const Value
 
 TENON_SESSION std::shared_ptr<Session::Core::Variant> Session::Core::find_variant(
     const RunOptions& run, std::span<const ValueId> given, const detail::Budget* budget) {
-  if (run.outputs.empty() && given.empty() && run.state == nullptr) return own;
-  const auto same_pairs = [&](const Variant& v) {
-    const std::size_t count = run.state == nullptr ? 0 : run.state->slots_.size();
-    if (v.pairs.size() != count) return false;
-    for (std::size_t k = 0; k < count; ++k)
-      if (v.pairs[k] != run.state->slots_[k].pair) return false;
-    return (run.state != nullptr) == (v.keep != nullptr);
+  const auto serves = [&](const Variant& v) {
+    return v.outputs == run.outputs &&
+           std::equal(v.given.begin(), v.given.end(), given.begin(), given.end()) && v.serves(run.state);
   };
+  if (serves(*own)) return own;
   detail::UniqueLock lock(mutex);
   while (true) {
-    const auto found = std::ranges::find_if(variants, [&](const auto& v) {
-      return v->outputs == run.outputs && same_pairs(*v) &&
-             std::equal(v->given.begin(), v->given.end(), given.begin(), given.end());
-    });
+    const auto found = std::ranges::find_if(variants, [&](const auto& v) { return serves(*v); });
     if (found == variants.end()) break;
     const std::shared_ptr<Variant> v = *found;
     std::rotate(found, found + 1, variants.end());
@@ -407,10 +318,7 @@ TENON_SESSION std::shared_ptr<Session::Core::Variant> Session::Core::find_varian
   const auto v = std::make_shared<Variant>();
   v->outputs = run.outputs;
   v->given.assign(given.begin(), given.end());
-  if (run.state != nullptr) {
-    v->keep = run.state->keep_;
-    for (const auto& slot : run.state->slots_) v->pairs.push_back(slot.pair);
-  }
+  if (run.state != nullptr) v->take_pairs(*run.state);
   variants.push_back(v);
   lock.unlock();
   make(v, budget);

@@ -1,0 +1,117 @@
+// A run of a session with a State.
+#pragma once
+
+#include <cstring>
+
+#include "tenon/graph/frame.hpp"
+#include "tenon/graph/state_decl.hpp"
+
+namespace tenon::TENON_ABI {
+
+namespace detail {
+
+/// The value of a past input of a graph before the first run with these inputs, zeros. Extents are those of
+/// inputs with the same symbol, and `unknown` if no input has it.
+inline Value first_past(const Graph& graph, const Graph::ValueEntry& past,
+                        std::span<const Value* const> inputs, int64_t unknown, Allocator& allocator) {
+  const op::Info& i = past.info;
+  if (i.type.kind != Kind::tensor || !i.dims.ranked())
+    raise(ErrorCode::not_supported, "session", "input '", past.name,
+          "' is no tensor of known rank, so that the state has no first value for it");
+  Extents extents;
+  for (int d = 0; d < i.dims.rank(); ++d) {
+    int64_t extent = i.dims[d].known() ? i.dims[d].value() : unknown;
+    for (std::size_t k = 0; k < inputs.size() && i.dims[d].symbolic(); ++k) {
+      const Dims& other = graph.entry(graph.inputs()[k]).info.dims;
+      if (inputs[k] == nullptr || !inputs[k]->is_tensor() || !other.ranked()) continue;
+      for (int e = 0; e < other.rank(); ++e)
+        if (other[e].same(i.dims[d])) extent = inputs[k]->tensor().extents()[e];
+    }
+    extents.push_back(extent);
+  }
+  AnyTensor t = AnyTensor::uninitialized(i.type.element, extents, allocator);
+  if (i.type.element != DType::string) std::memset(t.out().data(), 0, static_cast<std::size_t>(t.bytes()));
+  return t;
+}
+
+}  // namespace detail
+
+// A run with a state. What the run has added counts once it is committed.
+class State::Run {
+ public:
+  explicit Run(State& state) : state_(state) {
+    if (state.running_.exchange(true))
+      raise(ErrorCode::invalid_argument, "state", "it is in use by another run");
+    for (Cache& c : state.caches_) c.rows.truncate(c.past);
+  }
+  Run(const Run&) = delete;
+  Run& operator=(const Run&) = delete;
+  ~Run() { state_.running_ = false; }
+
+  /// The results of a run that writes `shown` results into the memory of old ones and then the presents of
+  /// pairs that are no caches.
+  std::span<Value> results(std::span<Value> shown, std::span<const CachePair> pairs) {
+    state_.results_.clear();
+    state_.lent_.assign(shown.size(), {});
+    for (Value& v : shown) state_.results_.push_back(std::move(v));
+    for (std::size_t k = 0; k < pairs.size(); ++k) {
+      if (pairs[k].kept) continue;
+      state_.results_.push_back(std::move(state_.slots_[k].spare));
+      state_.lent_.push_back(pairs[k].updated ? to_lend(state_.slots_[k].value) : Storage());
+    }
+    return state_.results_;
+  }
+  /// What the frame uses of the state.
+  detail::RunState frame_state() const { return {state_.caches_, true, state_.lent_}; }
+  void commit(std::span<Value> shown, std::span<const CachePair> pairs) {
+    std::size_t next = 0;
+    for (Value& v : shown) v = std::move(state_.results_[next++]);
+    for (std::size_t k = 0; k < pairs.size(); ++k) {
+      Slot& slot = state_.slots_[k];
+      Cache& cache = state_.caches_[k];
+      if (pairs[k].kept) {
+        cache.past = cache.rows.end();
+        if (pairs[k].window >= 0) cache.rows.release(cache.past - pairs[k].window);
+        continue;
+      }
+      Value now = std::exchange(state_.results_[next++], {});
+      slot.whole = true, slot.updated = pairs[k].updated;
+      if (!slot.updated) slot.spare = std::exchange(slot.value, std::move(now));
+      else if (now.tensor().data() != slot.value.tensor().data())
+        slot.value = with_room(now.tensor(), slot.value.tensor());
+    }
+  }
+
+ private:
+  /// The memory of a past, for its present, unless a fork has it too: it would see the writes.
+  static Storage to_lend(const Value& past) {
+    const Storage& s = past.tensor().storage();
+    return s.unique() && s.writable() ? s : Storage();
+  }
+  /// A present that did not fit its past's memory. If it has more rows, there is room for twice as many.
+  Value with_room(const AnyTensor& now, const AnyTensor& past) const {
+    Extents extents = now.extents();
+    int axis = -1;
+    for (int d = 0; d < now.rank() && now.rank() == past.rank(); ++d)
+      if (extents[d] > past.extents()[d]) axis = d;
+    if (axis >= 0) extents[axis] = std::max(extents[axis], 2 * past.extents()[axis]);
+    if (extents == now.extents() || is_packed(now.dtype()) || now.dtype() == DType::string)
+      return AnyTensor(now);
+    AnyTensor grown = AnyTensor::uninitialized(now.dtype(), extents, state_.allocator());
+    int64_t outer = 1;
+    for (int d = 0; d < axis; ++d) outer *= extents[d];
+    const auto step = static_cast<std::size_t>(grown.bytes() / std::max<int64_t>(outer, 1)),
+               held = static_cast<std::size_t>(now.bytes() / std::max<int64_t>(outer, 1));
+    auto* to = static_cast<std::byte*>(grown.out().data());
+    const auto* from = static_cast<const std::byte*>(now.data());
+    for (int64_t o = 0; o < outer; ++o, to += step, from += held) {
+      std::memcpy(to, from, held);
+      std::memset(to + held, 0, step - held);
+    }
+    return grown;
+  }
+
+  State& state_;
+};
+
+}  // namespace tenon::TENON_ABI
