@@ -11,7 +11,7 @@ namespace tenon::TENON_ABI::detail {
 
 /// What a run uses of a State.
 struct RunState {
-  std::span<Cache> caches{};
+  std::span<StepCache> caches{};
   bool grows = false;               ///< extents of inputs may grow from run to run
   std::span<const Storage> lent{};  ///< for each output, memory that it lies in if the size fits; empty: none
 };
@@ -37,7 +37,7 @@ class Frame final : public op::Context {
 
   const Plan& plan() const { return plan_; }
   Budget* budget() const override { return budget_; }
-  Cache* cache(int64_t number) const override {
+  StepCache* cache(int64_t number) const override {
     return static_cast<std::size_t>(number) < state_.caches.size()
                ? &state_.caches[static_cast<std::size_t>(number)]
                : nullptr;

@@ -59,13 +59,13 @@ class State {
   /// The steps that the caches hold, released ones included; 0 without caches.
   [[nodiscard]] int64_t length() const {
     int64_t length = 0;
-    for (const Cache& c : caches_) length = std::max(length, c.past);
+    for (const StepCache& c : caches_) length = std::max(length, c.past);
     return length;
   }
   /// The bytes of pages and values; shared ones count for each fork.
   [[nodiscard]] int64_t bytes() const {
     int64_t bytes = 0;
-    for (const Cache& c : caches_) bytes += c.rows.bytes();
+    for (const StepCache& c : caches_) bytes += c.rows.bytes();
     for (const Slot& s : slots_)
       for (const Value* v : {&s.value, &s.spare}) bytes += v->is_tensor() ? v->tensor().bytes() : 0;
     return bytes;
@@ -83,7 +83,7 @@ class State {
   /// Forgets everything.
   void clear() {
     for (Slot& s : slots_) s = Slot{std::move(s.pair)};
-    for (Cache& c : caches_) c = no_steps();
+    for (StepCache& c : caches_) c = no_steps();
   }
 
  private:
@@ -98,14 +98,14 @@ class State {
 
   State(const StateOptions& options, const Pass* keep) : options_(options), keep_(keep) {}
   Allocator& allocator() const { return options_.allocator ? *options_.allocator : default_allocator(); }
-  Cache no_steps() const { return {PagedRows(options_.page_steps, allocator())}; }
+  StepCache no_steps() const { return {PagedRows(options_.page_steps, allocator())}; }
 
   StateOptions options_;
   const Pass* keep_;  // keep_caches, so that sessions without states do not compile its operators
   std::vector<Slot> slots_;
-  std::vector<Cache> caches_;   // one for each slot
-  std::vector<Storage> lent_;   // for each result, the past's memory that it may use
-  std::vector<Value> results_;  // of a run: its outputs, then the presents that are no caches
+  std::vector<StepCache> caches_;  // one for each slot
+  std::vector<Storage> lent_;      // for each result, the past's memory that it may use
+  std::vector<Value> results_;     // of a run: its outputs, then the presents that are no caches
   std::atomic<bool> running_ = false;
 };
 
@@ -114,11 +114,11 @@ inline void State::truncate(int64_t length) {
     if (s.whole && !s.updated)
       raise(ErrorCode::invalid_argument, "state", "'", s.pair.past, "' is no cache, and has no shorter form");
   }
-  for (const Cache& c : caches_)
+  for (const StepCache& c : caches_)
     if (length < c.rows.begin())
       raise(ErrorCode::invalid_argument, "state", "the steps before ", c.rows.begin(),
             " were released, so that it cannot be cut to ", length);
-  for (Cache& c : caches_) {
+  for (StepCache& c : caches_) {
     c.past = std::min(c.past, length);
     c.rows.truncate(c.past);
   }

@@ -42,7 +42,7 @@ class State::Run {
   explicit Run(State& state) : state_(state) {
     if (state.running_.exchange(true))
       raise(ErrorCode::invalid_argument, "state", "it is in use by another run");
-    for (Cache& c : state.caches_) c.rows.truncate(c.past);
+    for (StepCache& c : state.caches_) c.rows.truncate(c.past);
   }
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
@@ -68,7 +68,7 @@ class State::Run {
     for (Value& v : shown) v = std::move(state_.results_[next++]);
     for (std::size_t k = 0; k < pairs.size(); ++k) {
       Slot& slot = state_.slots_[k];
-      Cache& cache = state_.caches_[k];
+      StepCache& cache = state_.caches_[k];
       if (pairs[k].kept) {
         cache.past = cache.rows.end();
         if (pairs[k].window >= 0) cache.rows.release(cache.past - pairs[k].window);

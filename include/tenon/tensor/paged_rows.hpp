@@ -142,7 +142,7 @@ class PagedRows {
 };
 
 /// Rows to which runs add steps.
-struct Cache {
+struct StepCache {
   PagedRows rows;
   int64_t past = 0;  ///< the steps of complete runs; a run writes from here on
 };

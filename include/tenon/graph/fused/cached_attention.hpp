@@ -11,8 +11,8 @@ namespace tenon::TENON_ABI::passes {
 
 namespace detail {
 
-inline Cache& cache_of(const op::Context& c, int64_t number) {
-  Cache* const cache = c.cache(number);
+inline StepCache& cache_of(const op::Context& c, int64_t number) {
+  StepCache* const cache = c.cache(number);
   if (cache == nullptr) raise(ErrorCode::invalid_argument, "cache", "the run has no state");
   return *cache;
 }
@@ -32,9 +32,7 @@ constexpr Dims head_extents(const op::Infer& i, int64_t heads) {
 }
 
 /// The number of steps that input `k` states, as far as it is known.
-constexpr Dim stated_steps(const op::Infer& i, int k) {
-  return i.propagates(k) ? i.propagated(k, 0) : Dim();
-}
+constexpr Dim stated_steps(const op::Infer& i, int k) { return i.propagates(k) ? i.propagated(k, 0) : Dim(); }
 
 }  // namespace detail
 
@@ -57,7 +55,7 @@ struct CacheAppend {
   }
   template <class T>
   void compute(op::Context& c, TensorView<const T> x, TensorView<int64_t> steps) const {
-    Cache& cache = detail::cache_of(c, this->cache);
+    StepCache& cache = detail::cache_of(c, this->cache);
     const int64_t parts = heads > 0 ? heads : x.extent(1), count = x.extent(-2);
     cache.rows.expect(dtype_of<T>, x.extent(0), parts, heads > 0 ? x.extent(2) / parts : x.extent(3));
     const auto from = op::head_rows<const void>(dtype_of<T>, x.data(), x.extents(), parts);
@@ -91,8 +89,7 @@ struct CacheShape {
     i.out(0, {4});
     const Dims x = detail::head_extents(i, heads);
     if (!x.ranked() || !i.out(0).propagated.begin(4)) return;
-    for (Dim d : {x[0], x[1], detail::stated_steps(i, 1), x[3]})
-      i.out(0).propagated.push_back(d);
+    for (Dim d : {x[0], x[1], detail::stated_steps(i, 1), x[3]}) i.out(0).propagated.push_back(d);
   }
   template <class T>
   void compute(TensorView<const T> x, TensorView<const int64_t> steps, TensorView<int64_t> shape) const {
@@ -178,7 +175,7 @@ struct CachedAttention {
   template <class T>
   void compute(op::Context& c, TensorView<const T> q, TensorView<const int64_t> key_steps,
                TensorView<const int64_t> value_steps, AnyView mask, TensorView<T> y) const {
-    const Cache &k = detail::cache_of(c, keys), &v = detail::cache_of(c, values);
+    const StepCache &k = detail::cache_of(c, keys), &v = detail::cache_of(c, values);
     const int64_t steps = key_steps[0], begin = k.rows.begin();
     if (steps != value_steps[0] || begin != v.rows.begin() || k.rows.page_steps() != v.rows.page_steps())
       raise(ErrorCode::invalid_shape, "cache", "there are keys of ", steps, " steps, and values of ",

@@ -6,7 +6,7 @@
 
 namespace tenon::TENON_ABI {
 class CapturingBody;  // graph/capturing_body.hpp
-struct Cache;         // tensor/paged_rows.hpp
+struct StepCache;     // tensor/paged_rows.hpp
 namespace detail {
 class Budget;  // graph/limits.hpp
 }
@@ -26,7 +26,7 @@ class Context {
   /// A value of the running graph, by its number; null when the operator runs outside of a graph.
   virtual const Value* value(int32_t) const { return nullptr; }
   /// A cache of the run's state, by its number; null when the run has no state.
-  virtual Cache* cache(int64_t) const { return nullptr; }
+  virtual StepCache* cache(int64_t) const { return nullptr; }
   /// The bounds of the run; null when it has none.
   virtual tenon::detail::Budget* budget() const { return nullptr; }
 
