@@ -6,6 +6,7 @@
 #include "tenon/graph/limits.hpp"
 #include "tenon/graph/plan.hpp"
 #include "tenon/graph/spare_memory.hpp"
+#include "tenon/tensor/paged_rows.hpp"
 
 namespace tenon::TENON_ABI::detail {
 
