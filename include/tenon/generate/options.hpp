@@ -12,6 +12,9 @@
 
 namespace tenon::TENON_ABI {
 
+/// An input of a model and its value.
+using NamedValue = std::pair<std::string, Value>;
+
 /// Where the shorter prompts of a batch are filled up. Models whose output has the logits of the last step
 /// only need `left`. Models with GroupQueryAttention, which count the tokens of the mask and not their
 /// places, need `right`.
@@ -43,7 +46,7 @@ struct GenerateOptions {
   std::vector<int> decoder_start{};  ///< where there is an encoder: the decoder's first tokens
   /// Inputs with values of the caller's own for all steps: what the generator has no values for, such as an
   /// encoder's input features, or other values than it has.
-  std::vector<std::pair<std::string, Value>> inputs{};
+  std::vector<NamedValue> inputs{};
   /// Tokens that are drafted for each step of the model, which then computes their logits in one run and
   /// keeps the ones that it would have chosen: the same text in fewer runs, up to the rounding of logits.
   /// They come from the generator's draft model, or else follow the latest earlier place of the text's last

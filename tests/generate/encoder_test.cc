@@ -1,0 +1,138 @@
+#include <doctest/doctest.h>
+
+#include "tenon/graph/body.hpp"
+#include "tests/generate/models.hpp"
+
+namespace tenon {
+using namespace test;
+
+namespace {
+
+/// The rows of an embedding; the mask is read, and has no effect.
+Graph encoder() {
+  Graph g;
+  const Dim batch = g.symbol("batch"), steps = g.symbol("steps");
+  const ValueId tokens = g.add_input("input_ids", DType::int64, {batch, steps});
+  const ValueId mask = g.add_input("attention_mask", DType::int64, {batch, steps});
+  g.add_output("last_hidden_state", embedding(g, tokens, -1, 20));
+  g.add_output("mask", node(g, op::Identity{}, {mask}));
+  return g;
+}
+
+enum class Step { merged, first, later };
+
+/// A decoder that attends to its own tokens and to the encoder's states, of which it caches the products:
+/// in two branches of one file, or in two files.
+Graph decoder(Step step) {
+  Graph g;
+  const Dim batch = g.symbol("batch"), steps = g.symbol("steps"), encoded = g.symbol("encoded");
+  const ValueId tokens = g.add_input("input_ids", DType::int64, {batch, steps});
+  const ValueId encoder_mask = g.add_input("encoder_attention_mask", DType::int64, {batch, encoded});
+  ValueId states = -1, key = -1, value = -1, cross_key = -1, cross_value = -1;
+  if (step != Step::later)
+    states = g.add_input("encoder_hidden_states", DType::float32, {batch, encoded, width});
+  if (step != Step::first) {
+    const Dims past = {batch, 2, g.symbol("past"), width / 2}, cross = {batch, encoded, width};
+    key = g.add_input("past_key_values.0.decoder.key", DType::float32, past);
+    value = g.add_input("past_key_values.0.decoder.value", DType::float32, past);
+    cross_key = g.add_input("past_key_values.0.encoder.key", DType::float32, cross);
+    cross_value = g.add_input("past_key_values.0.encoder.value", DType::float32, cross);
+  }
+  if (step == Step::first) {
+    cross_key = product(g, states, width, 30);
+    cross_value = product(g, states, width, 31);
+  } else if (step == Step::merged) {
+    const ValueId again = g.add_input("use_cache_branch", DType::bool_, {1});
+    Graph with = Graph::inside(g), without = Graph::inside(g);
+    for (const auto& [name, past, seed] :
+         {std::tuple("k", cross_key, 30u), std::tuple("v", cross_value, 31u)}) {
+      with.add_output(name, node(with, op::Identity{}, {with.capture(past)}));
+      without.add_output(name, product(without, without.capture(states), width, seed));
+    }
+    const std::string names[2];
+    const auto made = g.add_node("choice",
+                                 AnyOperator::make(op::If{.else_branch = body(std::move(without)),
+                                                          .then_branch = body(std::move(with))}),
+                                 {again}, names);
+    cross_key = made[0], cross_value = made[1];
+  }
+  const ValueId x = embedding(g, tokens, -1, 40);
+  const std::string results[3];
+  const auto own = g.add_node(
+      "self", AnyOperator::make(op::Attention{.is_causal = 1, .kv_num_heads = 2, .q_num_heads = 2}),
+      {product(g, x, width, 41), product(g, x, width, 42), product(g, x, width, 43), -1, key, value},
+      results);
+  const ValueId y = node(g, op::Add{}, {x, own[0]});
+  const ValueId seen = node(g, op::Attention{.kv_num_heads = 2, .q_num_heads = 2},
+                            {product(g, y, width, 44), cross_key, cross_value, allowed(g, encoder_mask)});
+  g.add_output("logits", product(g, node(g, op::Add{}, {y, seen}), vocabulary, 45));
+  g.add_output("present.0.decoder.key", own[1]);
+  g.add_output("present.0.decoder.value", own[2]);
+  if (step != Step::later) {
+    g.add_output("present.0.encoder.key", cross_key);
+    g.add_output("present.0.encoder.value", cross_value);
+  }
+  return g;
+}
+
+/// By the decoder of first steps, which reads the whole text each time.
+std::vector<int> expected(const std::vector<int>& prompt, std::vector<int> text, int64_t count) {
+  const Session e(encoder()), d(decoder(Step::first));
+  const auto ids = [](const std::vector<int>& tokens) {
+    return Tensor<int64_t>(Extents{1, static_cast<int64_t>(tokens.size())}, tokens.begin(), tokens.end());
+  };
+  const std::vector<int> ones(prompt.size(), 1);
+  Outputs states = e.run({{"input_ids", ids(prompt)}, {"attention_mask", ids(ones)}});
+  const std::size_t start = text.size();
+  for (; count > 0; --count) {
+    Outputs out = d.run({{"input_ids", ids(text)},
+                         {"encoder_attention_mask", ids(ones)},
+                         {"encoder_hidden_states", states["last_hidden_state"]}});
+    const std::vector<float> logits = floats(out["logits"]);
+    text.push_back(static_cast<int>(std::max_element(logits.end() - vocabulary, logits.end()) -
+                                    (logits.end() - vocabulary)));
+  }
+  return {text.begin() + static_cast<std::ptrdiff_t>(start), text.end()};
+}
+
+}  // namespace
+
+TEST_CASE("Generator: an encoder, and a decoder in one file or in two") {
+  const Session e(encoder()), merged(decoder(Step::merged)), first(decoder(Step::first)),
+      later(decoder(Step::later));
+  const Generator one(merged, {.encoder = {.session = &e}});
+  const Generator two(later, {.first = {.session = &first}, .encoder = {.session = &e}});
+  const std::vector<std::vector<int>> prompts = {{4, 5, 6}, {1}, {7, 7, 2, 9}};
+  for (const Generator* g : {&one, &two}) {
+    std::vector<std::vector<int>> texts;
+    for (const auto& p : prompts) {
+      texts.push_back(expected(p, {0, 3}, 8));
+      CHECK(all(g->stream(p, {.max_tokens = 8, .decoder_start = {0, 3}})) == texts.back());
+      CHECK(all(g->stream(p, {.max_tokens = 8, .decoder_start = {0, 3}, .draft_tokens = 2})) == texts.back());
+    }
+    for (const Padding padding : {Padding::left, Padding::right})
+      CHECK(all(g->batch(prompts, {.max_tokens = 8, .padding = padding, .decoder_start = {0, 3}})) == texts);
+    check_error([&] { (void)g->stream({1}); }, {"generator", "decoder_start is empty"});
+  }
+}
+
+TEST_CASE("Generator: states that the caller has computed") {
+  const Session e(encoder()), merged(decoder(Step::merged));
+  const Tensor<int64_t> ids({1, 3}, {4, 5, 6}), ones({1, 3}, {1, 1, 1});
+  const Value states = e.run({{"input_ids", ids}, {"attention_mask", ones}})["last_hidden_state"];
+  const Generator g(merged);
+  CHECK(all(g.stream({0, 3},
+                     {.max_tokens = 8,
+                      .inputs = {{"encoder_hidden_states", states}, {"encoder_attention_mask", ones}}})) ==
+        expected({4, 5, 6}, {0, 3}, 8));
+  check_error([&] { return all(g.stream({0, 3})); },
+              {"generator: input 'encoder_attention_mask'", "no value"});
+}
+
+TEST_CASE("Generator: the decoder of later steps alone is refused") {
+  const Session later(decoder(Step::later));
+  check_error([&] { Generator{later}; }, {"generator: input 'past_key_values.0.encoder.key'",
+                                          "no model returns 'present.0.encoder.key'"});
+}
+
+}  // namespace tenon
