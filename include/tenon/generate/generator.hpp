@@ -116,6 +116,7 @@ class Generator {
   /// Error{invalid_argument, invalid_model} as from find_parts; {invalid_argument} for encoder's caches that
   /// no model computes.
   explicit Generator(const Session& session, GeneratorOptions options = {});
+  explicit Generator(Session&&, GeneratorOptions = {}) = delete;  // the generator refers to it
 
   /// The session's parts, stated or found.
   [[nodiscard]] const ModelParts& parts() const;
