@@ -95,7 +95,7 @@ TEST_CASE("Generator: logits of the last step alone, of 16 bits") {
         [&] {
           return all(generator.stream(
               {1, 1, 1},
-              {.draft_tokens = 1, .ngram = 1, .adjust = [](auto logits, auto) { logits[1] = 1e9f; }}));
+              {.adjust = [](auto logits, auto) { logits[1] = 1e9f; }, .draft_tokens = 1, .ngram = 1}));
         },
         {"generator", "returns logits of 1 steps"});
   }
