@@ -157,9 +157,10 @@ class Aggregate {
       text_.constant = false;
       return activation(v);
     } else if constexpr (std::is_same_v<T, kernels::NarrowMatrix>) {
-      const auto& [type, k, n, block, data, zeros] = v;  // compute sets the last two from other fields
+      const auto& [type, k, n, block, data, zeros, rounds] = v;  // compute sets data and zeros
       if (type != DType::undefined) text_.types.insert(type);
-      return str_cat("{", literal(type), ", ", k, ", ", n, ", ", block, "}");
+      return str_cat("{", literal(type), ", ", k, ", ", n, ", ", block,
+                     rounds ? ", nullptr, nullptr, true}" : "}");
     } else if constexpr (std::is_same_v<T, ConvChain::Stages>) {
       return list(v, "tenon::passes::BlockedConv");
     } else if constexpr (std::is_same_v<T, std::array<Storage, 5>> ||

@@ -222,6 +222,180 @@ TEST_CASE_TEMPLATE("rows of numbers of many sizes: within 2^-22 of the largest i
       }
 }
 
+/// What narrow_gemm computes with rows rounded to bytes, in double: row x, column j; `terms` becomes the sum
+/// of the terms' absolute values.
+double rounded_product(const float* x, const Matrix& m, int64_t j, double& terms) {
+  const NarrowSource& s = m.source;
+  double sum = 0;
+  terms = 0;
+  for (int64_t begin = 0; begin < s.k; begin += s.block) {
+    const int64_t end = std::min(begin + s.block, s.k);
+    float largest = 0;
+    for (int64_t k = begin; k < end; ++k) largest = std::max(largest, std::abs(x[k]));
+    if (largest == 0) continue;
+    const float raise = largest < 0x1p-60f ? 0x1p64f : 1.0f, factor = 127 / (largest * raise);
+    for (int64_t k = begin; k < end; ++k) {
+      const double q = std::nearbyint(static_cast<double>(x[k] * raise * factor));
+      const double term =
+          q * static_cast<double>(largest / 127) * m.numbers[static_cast<size_t>(k * s.n + j)];
+      sum += term, terms += std::abs(term);
+    }
+  }
+  return sum;
+}
+
+/// A packed matrix whose products may round their rows, and its memory.
+struct Rounding {
+  NarrowSize size;
+  Storage data, zeros;
+  NarrowMatrix b;
+  explicit Rounding(const NarrowSource& source)
+      : size(narrow_size(source)),
+        data(Storage::make<std::byte>(size.data)),
+        zeros(Storage::make<uint8_t>(size.zeros)),
+        b(narrow_pack(source, data.as<std::byte>(), zeros.as<uint8_t>())) {
+    b.round_activations = true;
+  }
+  bool rounds() const {
+    return simd::dispatch([&]<class Arch>(Arch) { return narrow_rounds<Arch>(b); });
+  }
+  /// The product with dense rows a.
+  std::vector<float> operator()(const float* a, int64_t rows) const {
+    std::vector<float> y(static_cast<size_t>(rows * b.n));
+    GemmArgs<float> g;
+    g.m = rows, g.n = b.n, g.k = b.k;
+    g.a = a, g.a_row = b.k;
+    g.c = y.data(), g.c_row = b.n;
+    narrow_gemm(g, b);
+    return y;
+  }
+};
+
+bool same_row(const std::vector<float>& x, int64_t i, const std::vector<float>& y, int64_t j, int64_t n) {
+  return std::memcmp(x.data() + i * n, y.data() + j * n, static_cast<size_t>(n) * sizeof(float)) == 0;
+}
+
+TEST_CASE_TEMPLATE("rows rounded to bytes", T, int4, uint4, int8_t, uint8_t) {
+  for (const Case& c : {Case{16, 17, 16},
+                        {33, 70, 40},
+                        {64, 33, 32},
+                        {160, 100, 64},
+                        {300, 40, 256},
+                        {400, 40, 400},
+                        {1040, 72, 520}})
+    for (const bool with_zeros : {false, true}) {
+      const Matrix m = integers<T>(c, true, with_zeros);
+      const Rounding product(m.source);
+      CAPTURE(c.k);
+      CAPTURE(c.n);
+      CAPTURE(with_zeros);
+      constexpr int64_t most = 67;
+      auto a = test::numbers<float>(most * c.k);
+      for (int64_t k = 0; k < c.k; ++k) {
+        a[static_cast<size_t>(k)] *= 1e-38f, a[static_cast<size_t>(c.k + k)] *= 1e30f;
+        if (k / c.block == 0) a[static_cast<size_t>(2 * c.k + k)] = 0;
+      }
+      const std::vector<float> all = product(a.data(), most);
+      int64_t wrong = 0;
+      for (int64_t i = 0; i < most; ++i)
+        for (int64_t j = 0; j < c.n; ++j) {
+          double terms = 0;
+          const double right = product.rounds() ? rounded_product(a.data() + i * c.k, m, j, terms) : 0;
+          const double is = static_cast<double>(all[static_cast<size_t>(i * c.n + j)]);
+          if (product.rounds() && !(std::abs(is - right) <= 1e-6 * terms + 1e-42 * static_cast<double>(c.k)))
+            ++wrong;
+        }
+      CHECK(wrong == 0);
+      if (!product.rounds()) continue;
+      // A row's results do not depend on the others, nor on threads.
+      for (const int64_t rows : {1, 2, 3, 5, 8, 9}) {
+        const std::vector<float> some = product(a.data() + (most - rows) * c.k, rows);
+        for (int64_t i = 0; i < rows; ++i)
+          if (!same_row(some, i, all, most - rows + i, c.n)) ++wrong;
+      }
+      for (const int threads : {2, 5}) {
+        ThreadPool pool(threads);
+        const ScopedPool scope(pool);
+        const std::vector<float> again = product(a.data(), most);
+        for (int64_t i = 0; i < most; ++i)
+          if (!same_row(again, i, all, i, c.n)) ++wrong;
+      }
+      CHECK(wrong == 0);
+    }
+}
+
+TEST_CASE("rows rounded to bytes: transposed rows, factors and biases") {
+  const Case c{64, 40, 32};
+  const Matrix m = integers<uint4>(c, true, true);
+  Rounding product(m.source);
+  constexpr int64_t rows = 7;
+  const auto a = test::numbers<float>(rows * c.k), bias = test::numbers<float>(c.n, -1, 1, 2);
+  std::vector<float> across(a.size()), y(static_cast<size_t>(rows * c.n));
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t k = 0; k < c.k; ++k)
+      across[static_cast<size_t>(k * rows + i)] = a[static_cast<size_t>(i * c.k + k)];
+  GemmArgs<float> g;
+  g.m = rows, g.n = c.n, g.k = c.k;
+  g.a = across.data(), g.a_row = 1, g.a_col = rows;
+  g.c = y.data(), g.c_row = c.n;
+  g.alpha = 0.5f, g.col_bias = bias.data(), g.lo = 0;
+  narrow_gemm(g, product.b);
+  const std::vector<float> plain = product(a.data(), rows);
+  int64_t wrong = 0;
+  for (int64_t i = 0; i < rows * c.n; ++i) {
+    const float right =
+        std::max(0.0f, 0.5f * plain[static_cast<size_t>(i)] + bias[static_cast<size_t>(i % c.n)]);
+    if (!(std::abs(y[static_cast<size_t>(i)] - right) <= 1e-5f * (1 + std::abs(right)))) ++wrong;
+  }
+  CHECK(wrong == 0);
+}
+
+TEST_CASE_TEMPLATE("rows rounded to bytes: NaN and infinities make their row NaN", T, uint4, int8_t) {
+  const Case c{64, 40, 32};
+  const Matrix m = integers<T>(c, true, true);
+  const Rounding product(m.source);
+  if (!product.rounds()) return;
+  constexpr float inf = std::numeric_limits<float>::infinity();
+  for (const float x : {inf, -inf, std::nanf("")})
+    for (const int64_t rows : {1, 3, 20}) {
+      auto a = test::numbers<float>(rows * c.k);
+      const std::vector<float> before = product(a.data(), rows);
+      a[37] = x;
+      const std::vector<float> y = product(a.data(), rows);
+      for (int64_t j = 0; j < c.n; ++j) CHECK(std::isnan(y[static_cast<size_t>(j)]));
+      for (int64_t i = 1; i < rows; ++i) CHECK(same_row(y, i, before, i, c.n));
+    }
+}
+
+TEST_CASE_TEMPLATE("rows rounded to bytes are apart from exact ones by less than a hundredth", T, uint4,
+                   int8_t) {
+  for (const int64_t block : {16, 32, 128}) {
+    CAPTURE(block);
+    const Case c{1024, 48, block};
+    constexpr int64_t rows = 4;
+    const Matrix m = integers<T>(c, true, false);
+    Rounding product(m.source);
+    std::vector<float> a(static_cast<size_t>(rows * c.k));
+    for (size_t i = 0; i < a.size(); ++i) {  // nearly normal
+      uint32_t state = static_cast<uint32_t>(i) * 2654435761u + 12345u;
+      for (int t = 0; t < 12; ++t) {
+        state = state * 1664525u + 1013904223u;
+        a[i] += static_cast<float>(state >> 8) * 0x1p-24f - 0.5f;
+      }
+    }
+    const std::vector<float> rounded = product(a.data(), rows);
+    product.b.round_activations = false;
+    const std::vector<float> exact = product(a.data(), rows);
+    double apart = 0, all = 0;
+    for (size_t i = 0; i < exact.size(); ++i)
+      apart += std::pow(static_cast<double>(rounded[i] - exact[i]), 2),
+          all += std::pow(static_cast<double>(exact[i]), 2);
+    CHECK(std::sqrt(apart / all) <= 0.01);
+    product.b.round_activations = true;
+    CHECK(std::sqrt(apart / all) >= (product.rounds() ? 0.002 : 0));
+  }
+}
+
 TEST_CASE_TEMPLATE("products of halves", T, float16, bfloat16) {
   for (const Case& c : cases)
     for (const bool transposed : {false, true}) check(halves<T>(c, transposed));

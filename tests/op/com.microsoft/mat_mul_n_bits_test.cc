@@ -135,6 +135,39 @@ TEST_CASE("MatMulNBits: in a session") {
     }
 }
 
+// Only products that accuracy_level 4 permits to round do so.
+TEST_CASE("MatMulNBits: accuracy_level in a session") {
+  for (const int64_t bits : {4, 8})
+    for (const bool zeros : {false, true}) {
+      CAPTURE(bits);
+      CAPTURE(zeros);
+      const auto run = [&](int64_t level, bool grouped) {
+        Product p{.op = product(64, 70, 32, bits), .rows = 3, .packed_zeros = zeros, .grouped = grouped};
+        p.op.accuracy_level = level;
+        const std::vector<Value> operands = p.operands();
+        Graph g;
+        std::vector<ValueId> in{g.add_input("A", DType::float32, {Dim::symbol(0), 64})};
+        for (std::size_t k = 1; k < operands.size(); ++k)
+          in.push_back(operands[k] ? g.add_constant({}, operands[k]) : -1);
+        const std::string name[] = {"Y"};
+        g.add_output("Y", g.add_node("n", AnyOperator::make(p.op), in, name)[0]);
+        Session s(std::move(g), {.passes = std::vector<Pass>{passes::pack_narrow}});
+        const AnyTensor y = s.run({{"A", operands[0]}})["Y"].tensor(), right = p.result().tensor();
+        double apart = 0, all = 0;
+        for (int64_t k = 0; k < y.size(); ++k) {
+          const auto of = [&](const AnyTensor& t) { return static_cast<double>(t.view().as<float>()[k]); };
+          apart += (of(y) - of(right)) * (of(y) - of(right)), all += of(right) * of(right);
+        }
+        return std::sqrt(apart / all);
+      };
+      const bool rounds = simd::dispatch([]<class Arch>(Arch) { return simd::has_dot_bytes_16<Arch>; });
+      for (const int64_t level : {0, 1, 2, 3}) CHECK(run(level, false) < 1e-5);
+      CHECK(run(4, false) < 0.02);
+      CHECK((run(4, false) > 1e-4) == rounds);
+      CHECK(run(4, true) < 1e-5);
+    }
+}
+
 TEST_CASE("MatMulNBits: results of ONNX Runtime") {
   check_recorded("com.microsoft/mat_mul_n_bits.txt", {&operator_class<MatMulNBits>});
 }

@@ -52,6 +52,7 @@ inline void pack_restored(Program& program, int number, PackedMatMul packed, con
 
   packed.element = program.info(from.outputs[0]).type.element;
   pack_narrow_matrix(packed, s);
+  packed.narrow.round_activations = restored.round_activations;
   replace_product(program, number, std::move(packed));
 }
 

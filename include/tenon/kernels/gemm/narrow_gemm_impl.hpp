@@ -2,7 +2,8 @@
 //
 // A product of few rows is bound by memory: numbers are widened in registers, or the rows become integers too
 // (narrow_digits.hpp). A product of more rows widens panels of B into the second-level cache, from which
-// tiles read them.
+// tiles read them. Products whose rows may be rounded to bytes stay in integers for any number of rows
+// (narrow_rounded.hpp).
 #pragma once
 
 #include <algorithm>
@@ -16,6 +17,7 @@
 #include "tenon/kernels/gemm/narrow_digits.hpp"
 #include "tenon/kernels/gemm/narrow_gemm.hpp"
 #include "tenon/kernels/gemm/narrow_numbers.hpp"
+#include "tenon/kernels/gemm/narrow_rounded.hpp"
 #include "tenon/kernels/gemm/pack.hpp"
 #include "tenon/kernels/gemm/split_gemm.hpp"
 #include "tenon/kernels/gemm/tile.hpp"
@@ -250,6 +252,11 @@ void multiply(const GemmArgs<float>& g, const NarrowMatrix& b) {
   if (g.m <= 0 || g.n <= 0) return;
   const Finish<float> finish{
       g.alpha, g.beta, g.beta == 0 ? nullptr : g.d, g.d_row, g.d_col, g.row_bias, g.col_bias, g.lo, g.hi};
+  if constexpr (N::scaled && simd::has_dot_bytes_16<Arch>)
+    if constexpr (N::bits >= 4)
+      if (narrow_rounds<Arch>(b) && g.alpha != 0)
+        return simd::has_dot_bytes<Arch>() ? multiply_rounding<N::bits, Arch, true>(g, b, finish)
+                                           : multiply_rounding<N::bits, Arch, false>(g, b, finish);
   constexpr int64_t few = 12;  // rows up to which tiles gain less than writing their panels costs
   if (g.m <= few && g.alpha != 0) {
     if constexpr (N::scaled && simd::has_dot_bytes_16<Arch>)

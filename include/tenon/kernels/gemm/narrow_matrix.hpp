@@ -27,6 +27,8 @@ struct NarrowMatrix {
   int64_t k = 0, n = 0, block = 0;  ///< as the source's
   const std::byte* data = nullptr;  ///< per panel and block: the codes, then the scales
   const uint8_t* zeros = nullptr;   ///< one for each block and column, panel after panel
+  /// Whether products may round their rows to bytes with a scale per block (narrow_rounded.hpp).
+  bool round_activations = false;
 };
 
 /// Bytes that narrow_pack writes: the matrix, and zero points if they differ.

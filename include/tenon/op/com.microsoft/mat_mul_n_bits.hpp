@@ -75,7 +75,9 @@ constexpr bool expect_either(Infer& i, int input, const Dims& expected, const Di
 /// block may exceed K. scales, (N, blocks) or flat, has one number for each block. zero_points are packed
 /// like B, each row in whole bytes, or floats like scales; left out, they are 2^(bits - 1). With g_idx,
 /// column k of W has the scale and the zero point of block g_idx[k]; packed zero points are then ignored, as
-/// in ONNX Runtime. accuracy_level permits less accurate products, which are not used.
+/// in ONNX Runtime. accuracy_level 4 permits rounding A to 8 bits, with a scale for each block of a row:
+/// products with integers of 4 and 8 bits that pack_narrow packs do so (kernels/gemm/narrow_rounded.hpp),
+/// except with g_idx or zero points in floats. Other levels, and nodes that no pass packs, compute exactly.
 /// op::com_microsoft::MatMulNBits{.K = 32, .N = 2, .block_size = 16}(a, b, scales) of (5,32), (2,2,8) and
 /// (2,2) gives (5,2).
 struct MatMulNBits {
@@ -167,9 +169,10 @@ struct MatMulNBits {
     if (to.input(3) >= 0 && !zeros.storage()) return -1;
     const int32_t zero = to.constant(to.input(3) < 0 ? packed_detail::middles(*N, blocks(), bits)
                                                      : packed_detail::unpacked(zeros, *N, blocks(), bits));
-    return to.add(DequantizeLinear{.axis = 1, .block_size = *block_size},
-                  {to.constant(packed_detail::unpacked(codes, *N, *K, bits)),
-                   reshaped(to, to.input(2), {*N, blocks()}), zero});
+    return to.add(
+        DequantizeLinear{.axis = 1, .block_size = *block_size, .round_activations = accuracy_level == 4},
+        {to.constant(packed_detail::unpacked(codes, *N, *K, bits)), reshaped(to, to.input(2), {*N, blocks()}),
+         zero});
   }
 
   /// W where zero points are floats or blocks are not of neighbours.

@@ -12,6 +12,9 @@ struct DequantizeLinear {
   int64_t axis = 1;
   int64_t block_size = 0;
   int64_t output_dtype = 0;
+  /// Whether a product with y may round its other operand to bytes; see kernels::NarrowMatrix. An operator's
+  /// function sets it; it is not an attribute.
+  bool round_activations = false;
 
   static constexpr TypeSet reals = types::float16 | types::float32 | types::bfloat16;
   static constexpr Spec spec{.name = "DequantizeLinear",
