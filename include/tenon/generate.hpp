@@ -7,4 +7,5 @@
 #ifndef TENON_COMPILED_SESSION
 #include "tenon/generate/generator_impl.hpp"
 #include "tenon/graph/session.hpp"
+#include "tenon/graph/state.hpp"
 #endif

@@ -83,6 +83,26 @@ TEST_CASE("a present that is named is returned as well") {
   }
 }
 
+TEST_CASE("the first run may be given pasts to start from") {
+  const Tensor<float> x = numbers({2, 9, width}, 3);
+  for (Form form : {Form::attention, Form::concat}) {
+    const Session s = session_of(form);
+    Feeds first = feeds_of(form, x, 0, 5);
+    first.emplace_back("past_key", no_past(2));
+    first.emplace_back("past_value", no_past(2));
+    const Outputs out = s.run(first);
+    State state({.pairs = pairs, .page_steps = 4});
+    Feeds next = feeds_of(form, x, 5, 7);
+    next.emplace_back("past_key", out["present_key"]);
+    next.emplace_back("past_value", out["present_value"]);
+    const Value expected = whole(s, form, x);
+    check_close(steps_of(s.run(next, {.state = &state})["y"], 0, 2), steps_of(expected, 5, 7));
+    CHECK(state.length() == 7);
+    check_close(steps_of(s.run(feeds_of(form, x, 7, 9), {.state = &state})["y"], 0, 2),
+                steps_of(expected, 7, 9));
+  }
+}
+
 TEST_CASE("a fork goes on by itself, and truncation forgets") {
   const Tensor<float> x = numbers({2, 20, width}, 11);
   const Session s = session_of(Form::attention);
@@ -173,6 +193,7 @@ TEST_CASE("mistakes with states are errors") {
   State state({.pairs = pairs});
   Feeds more = feeds;
   more.emplace_back("past_key", no_past(1));
+  s.run(more, {.state = &state});
   test::check_error([&] { s.run(more, {.state = &state}); },
                     {"session: input 'past_key' is given by the state"});
   CHECK_THROWS_AS(State({.pairs = pairs, .page_steps = 0}), Error);

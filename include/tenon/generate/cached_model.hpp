@@ -7,6 +7,7 @@
 #include "tenon/base/platform/exceptions.hpp"
 #include "tenon/generate/generator.hpp"
 #include "tenon/generate/parts_finder.hpp"
+#include "tenon/graph/state_decl.hpp"
 
 namespace tenon::TENON_ABI::detail {
 
@@ -72,6 +73,11 @@ class ModelRunner {
       if (known == name) return value;
     return feeds_.emplace_back(name, Value()).second;
   }
+  /// Runs feed the input no more: their state gives it.
+  void leave_to_state(const std::string& name) {
+    std::erase_if(feeds_, [&](const auto& f) { return f.first == name; });
+    of_state_.push_back(&name);
+  }
   [[nodiscard]] bool is_given(const std::string& name) const {
     return std::ranges::any_of(given_, [&](const NamedValue& v) { return v.first == name; });
   }
@@ -92,7 +98,8 @@ class ModelRunner {
   Outputs& run(const RunOptions& options) {
     for (const ValueId id : graph().inputs()) {
       const Graph::ValueEntry& e = graph().entry(id);
-      if (!e.optional && std::ranges::none_of(feeds_, [&](const auto& f) { return f.first == e.name; }))
+      if (!e.optional && std::ranges::none_of(feeds_, [&](const auto& f) { return f.first == e.name; }) &&
+          std::ranges::none_of(of_state_, [&](const std::string* name) { return *name == e.name; }))
         raise(
             ErrorCode::invalid_argument, str_cat(generator_place, ": input '", e.name, "'"),
             "the generator has no value for it: GenerateOptions::inputs may give one, or parts name its use");
@@ -108,6 +115,7 @@ class ModelRunner {
   const ModelParts& parts_;
   std::span<const NamedValue> given_;
   Feeds feeds_;
+  std::vector<const std::string*> of_state_;
   Outputs outputs_;
 };
 
@@ -120,6 +128,11 @@ class CachedModel {
       : later_(model, inputs), batch_(batch), tokens_(size(batch)), counted_(size(batch)) {
     if (first.session != nullptr) first_.emplace(first, inputs);
     for (const Cache& c : later_.parts().caches) caches_.push_back(start(c));
+    // A state adds steps to caches in place. It does not serve the presents of another model.
+    StateOptions options;
+    for (const Past& c : caches_)
+      if (!c.cross) options.pairs.push_back({*c.past, *c.present});
+    if (!first_ && !options.pairs.empty()) state_.emplace(std::move(options));
   }
 
   /// The number of steps read so far, padding included.
@@ -140,13 +153,17 @@ class CachedModel {
     RunOptions plain = options;
     plain.outputs.clear();
     plain.profile = nullptr;
+    plain.state = state_ ? &*state_ : nullptr;
     const AnyTensor* logits = nullptr;
     const std::exception_ptr failure = caught([&] {
       feed(runner, caches_.empty() ? 0 : before, wanted);
       Outputs& outputs = runner.run(plain);
       logits = &outputs[runner.parts().logits].tensor();
-      for (const State& s : caches_)
-        if (before == 0 || !s.cross) later_.feed(*s.past) = std::move(outputs[*s.present]);
+      for (const Past& c : caches_) {
+        const bool kept = state_ && !c.cross;
+        if (kept && before == 0) later_.leave_to_state(*c.past);
+        if (!kept && (before == 0 || !c.cross)) later_.feed(*c.past) = std::move(outputs[*c.present]);
+      }
     });
     if (failure) {
       forget(before);
@@ -158,24 +175,32 @@ class CachedModel {
   /// Forgets all but the first `held` steps of one text.
   void truncate(int64_t held) {
     if (held >= this->held()) return;
-    for (const State& s : caches_) {
-      if (s.cross) continue;
-      const AnyTensor& past = later_.feed(*s.past).tensor();
-      const bool whole_bytes = packed_bytes(1, past.dtype()) * 8 == bits_of(past.dtype());
-      if (s.axis < 0 || past.extents()[s.axis] != this->held() || !whole_bytes)
-        raise(ErrorCode::not_supported, str_cat(generator_place, ": input '", *s.past, "'"),
-              "the cache does not have a step for each token, so drafted tokens cannot be taken out of it");
+    const auto refuse = [](const std::string& past) {
+      raise(ErrorCode::not_supported, str_cat(generator_place, ": input '", past, "'"),
+            "the cache does not have a step for each token, so drafted tokens cannot be taken out of it");
+    };
+    if (state_) {
+      const std::string* const whole = state_->whole_past();
+      if (whole != nullptr) refuse(*whole);
+      state_->truncate(held);
+      return forget(held);
     }
-    for (const State& s : caches_) {
-      if (s.cross) continue;
-      Value& past = later_.feed(*s.past);
-      past = first_steps(past.tensor(), s.axis, held);
+    for (const Past& c : caches_) {
+      if (c.cross) continue;
+      const AnyTensor& past = later_.feed(*c.past).tensor();
+      const bool whole_bytes = packed_bytes(1, past.dtype()) * 8 == bits_of(past.dtype());
+      if (c.axis < 0 || past.extents()[c.axis] != this->held() || !whole_bytes) refuse(*c.past);
+    }
+    for (const Past& c : caches_) {
+      if (c.cross) continue;
+      Value& past = later_.feed(*c.past);
+      past = first_steps(past.tensor(), c.axis, held);
     }
     forget(held);
   }
 
  private:
-  struct State {
+  struct Past {
     const std::string* past;
     const std::string* present;
     int axis;  // of the steps; -1: none
@@ -190,7 +215,7 @@ class CachedModel {
   }
 
   // Finds the steps' axis of a cache and gives it no steps.
-  State start(const Cache& c) {
+  Past start(const Cache& c) {
     const Graph::ValueEntry& e = later_.declared(c.past);
     const Dims& dims = e.info.dims;
     const Dims& tokens = later_.declared(later_.parts().tokens).info.dims;
@@ -213,7 +238,7 @@ class CachedModel {
       refuse(
           "more of its extents than those of the batch and the past are open, so that the past of the first "
           "step is not known");
-    State s{&c.past, &c.present, open.empty() ? -1 : open[0], c.cross};
+    Past s{&c.past, &c.present, open.empty() ? -1 : open[0], c.cross};
     Extents extents;
     for (int k = 0; k < dims.rank(); ++k)
       extents.push_back(k == batch ? batch_ : k == s.axis ? first_extent(c) : dims[k].value());
@@ -252,7 +277,8 @@ class CachedModel {
   ModelRunner later_;
   std::optional<ModelRunner> first_;
   int64_t batch_;
-  std::vector<State> caches_;
+  std::vector<Past> caches_;
+  std::optional<State> state_;
   std::vector<std::vector<int>> tokens_;
   std::vector<std::vector<char>> counted_;
 };

@@ -251,7 +251,7 @@ void Session::Core::with_inputs(const Feeds& feeds, Outputs& results, const RunO
   for (std::size_t k = 0; k < count; ++k) {
     const Graph::ValueEntry& e = graph.entry(graph.inputs()[k]);
     const bool past = past_number(e.name) >= 0;
-    if (past && inputs[k] != nullptr)
+    if (past && inputs[k] != nullptr && run.state->has_value(e.name))
       raise(ErrorCode::invalid_argument, "session", "input '", e.name, "' is given by the state");
     if ((inputs[k] != nullptr || past) && e.optional) given[replaced++] = graph.inputs()[k];
   }
@@ -260,12 +260,18 @@ void Session::Core::with_inputs(const Feeds& feeds, Outputs& results, const RunO
   for (std::size_t k = 0; run.state != nullptr && k < count; ++k) {
     const Graph::ValueEntry& e = graph.entry(graph.inputs()[k]);
     const int past = past_number(e.name);
-    if (past < 0 || variant->caches[static_cast<std::size_t>(past)].kept) continue;
-    const bool updated = variant->caches[static_cast<std::size_t>(past)].updated;
+    if (past < 0) continue;
+    const CachePair& pair = variant->caches[static_cast<std::size_t>(past)];
     State::Slot& slot = run.state->slots_[static_cast<std::size_t>(past)];
-    if (!slot.whole)
+    if (pair.kept) {
+      if (inputs[k] != nullptr) run.state->caches_[static_cast<std::size_t>(past)].start(inputs[k]->tensor());
+      inputs[k] = nullptr;
+      continue;
+    }
+    if (inputs[k] != nullptr) slot.value = *inputs[k];
+    else if (!slot.whole)
       slot.value =
-          detail::first_past(graph, e, inputs, updated ? run.state->options_.capacity : 0, allocator());
+          detail::first_past(graph, e, inputs, pair.updated ? run.state->options_.capacity : 0, allocator());
     inputs[k] = &slot.value;
   }
   for (std::size_t k = 0; k < count; ++k)

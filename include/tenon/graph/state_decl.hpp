@@ -31,8 +31,9 @@ struct StateOptions {
 ///   State state({.pairs = {{"past_key", "present_key"}, {"past_value", "present_value"}}});
 ///   for (…) s.run({{"ids", token}}, outputs, {.state = &state});
 ///
-/// A run is given no past and returns no present, unless RunOptions::outputs names it. In the first run, a
-/// past has the extents that are declared, those of other inputs where they share a symbol, and no steps.
+/// A run is given no past, except that the first one may be given values to start from. Without these, a past
+/// has the extents that are declared, those of other inputs where they share a symbol, and no steps. A run
+/// returns no present, unless RunOptions::outputs names it.
 /// - Where a present is its past followed by the steps of the run, the past is a cache of pages: a run adds
 ///   its steps and copies nothing, and attention reads the pages. Other readers get a copy.
 /// - Where it is its past with some rows written (TensorScatter, GroupQueryAttention), runs write them in
@@ -77,6 +78,13 @@ class State {
     for (Slot& s : copy.slots_) s.spare = {};
     return copy;
   }
+  /// The name of a past that truncation cannot shorten: it is no cache, and runs do not write rows into it.
+  /// Null: there is none.
+  [[nodiscard]] const std::string* whole_past() const {
+    for (const Slot& s : slots_)
+      if (s.whole && !s.updated) return &s.pair.past;
+    return nullptr;
+  }
   /// Forgets the steps from `length` on. Error{invalid_argument} where they are not held in caches alone, or
   /// were released.
   void truncate(int64_t length);
@@ -88,6 +96,11 @@ class State {
 
  private:
   friend class Session;
+  bool has_value(std::string_view past) const {
+    for (std::size_t k = 0; k < slots_.size(); ++k)
+      if (slots_[k].pair.past == past && (slots_[k].whole || caches_[k].past > 0)) return true;
+    return false;
+  }
   struct Slot {
     StatePair pair;
     Value value{}, spare{};  // of a past that is no cache, and memory for the next one
@@ -110,10 +123,8 @@ class State {
 };
 
 inline void State::truncate(int64_t length) {
-  for (const Slot& s : slots_) {
-    if (s.whole && !s.updated)
-      raise(ErrorCode::invalid_argument, "state", "'", s.pair.past, "' is no cache, and has no shorter form");
-  }
+  if (const std::string* const past = whole_past())
+    raise(ErrorCode::invalid_argument, "state", "'", *past, "' is no cache, and has no shorter form");
   for (const StepCache& c : caches_)
     if (length < c.rows.begin())
       raise(ErrorCode::invalid_argument, "state", "the steps before ", c.rows.begin(),

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tenon/base/dtype.hpp"
-#include "tenon/base/storage.hpp"
+#include "tenon/tensor/value.hpp"
 
 namespace tenon::TENON_ABI {
 
@@ -145,6 +145,17 @@ class PagedRows {
 struct StepCache {
   PagedRows rows;
   int64_t past = 0;  ///< the steps of complete runs; a run writes from here on
+
+  /// Starts with the steps of a tensor (batch, heads, steps, size).
+  void start(const AnyTensor& t) {
+    const Extents& e = t.extents();
+    if (e.size() != 4)
+      raise(ErrorCode::invalid_shape, "cache", "it starts from a tensor of rank 4, not ", e.size());
+    if (t.size() == 0) return;
+    rows.expect(t.dtype(), e[0], e[1], e[3]);
+    rows.write(0, e[2], t.data(), {e[1] * e[2] * e[3], e[2] * e[3], e[3]});
+    past = rows.end();
+  }
 };
 
 }  // namespace tenon::TENON_ABI
