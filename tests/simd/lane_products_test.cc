@@ -116,6 +116,11 @@ TEST_CASE("bytes become words and back, rounded and bounded") {
   const auto words = lanes_of<int32_t>(simd::load_bytes<Arch>(bytes.data() + 1));
   for (int i = 0; i < width; ++i)
     CHECK(words[static_cast<std::size_t>(i)] == bytes[static_cast<std::size_t>(i + 1)]);
+  std::vector<int8_t> codes(width + 1);
+  for (std::size_t i = 0; i < codes.size(); ++i) codes[i] = static_cast<int8_t>(i % 2 == 0 ? i : i - 128);
+  const auto signed_words = lanes_of<int32_t>(simd::load_signed_bytes<Arch>(codes.data() + 1));
+  for (int i = 0; i < width; ++i)
+    CHECK(signed_words[static_cast<std::size_t>(i)] == codes[static_cast<std::size_t>(i + 1)]);
   simd::store_bytes(to.data() + 1, V<int32_t>(simd::load_bytes<Arch>(bytes.data() + 1) + V<int32_t>(256)));
   for (int i = 0; i < width; ++i)
     CHECK(to[static_cast<std::size_t>(i + 1)] == bytes[static_cast<std::size_t>(i + 1)]);

@@ -33,6 +33,13 @@ inline batch<int32_t, Arch> load_bytes(const uint8_t* p) {
   return vreinterpretq_s32_u32(vmovl_u16(vget_low_u16(vmovl_u8(vcreate_u8(word)))));
 }
 
+template <detail::HasNeon Arch>
+inline batch<int32_t, Arch> load_signed_bytes(const int8_t* p) {
+  uint32_t word;
+  std::memcpy(&word, p, 4);
+  return vmovl_s16(vget_low_s16(vmovl_s8(vcreate_s8(word))));
+}
+
 template <detail::Neon A>
 inline void store_bytes(uint8_t* p, const xsimd::batch<int32_t, A>& v) {
   const uint16x4_t halves = vmovn_u32(vreinterpretq_u32_s32(v));

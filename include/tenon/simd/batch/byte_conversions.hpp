@@ -11,6 +11,10 @@ namespace tenon::TENON_ABI::simd {
 template <class Arch>
 inline batch<int32_t, Arch> load_bytes(const uint8_t* p);
 
+/// The same, sign-extended.
+template <class Arch>
+inline batch<int32_t, Arch> load_signed_bytes(const int8_t* p);
+
 /// The first n bytes, n <= lanes, zero-extended, the other lanes zero. Reads nothing past p + n.
 template <class Arch>
 inline batch<int32_t, Arch> load_bytes_n(const uint8_t* p, int64_t n);

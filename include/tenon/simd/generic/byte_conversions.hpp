@@ -13,6 +13,13 @@ inline batch<int32_t, Arch> load_bytes(const uint8_t* p) {
 }
 
 template <class Arch>
+inline batch<int32_t, Arch> load_signed_bytes(const int8_t* p) {
+  alignas(64) int32_t lane[lanes<int32_t, Arch>];
+  for (int i = 0; i < lanes<int32_t, Arch>; ++i) lane[i] = p[i];
+  return loadu<Arch>(lane);
+}
+
+template <class Arch>
 inline batch<int32_t, Arch> load_bytes_n(const uint8_t* p, int64_t n) {
   constexpr int64_t width = lanes<int32_t, Arch>;
   if (n == width) return load_bytes<Arch>(p);

@@ -14,6 +14,12 @@ inline batch<int32_t, Arch> load_bytes(const uint8_t* p) {
       wasm_u32x4_extend_low_u16x8(wasm_u16x8_extend_low_u8x16(wasm_v128_load32_zero(p))));
 }
 
+template <detail::HasSimd128 Arch>
+inline batch<int32_t, Arch> load_signed_bytes(const int8_t* p) {
+  return detail::batch_of<int32_t>(
+      wasm_i32x4_extend_low_i16x8(wasm_i16x8_extend_low_i8x16(wasm_v128_load32_zero(p))));
+}
+
 template <detail::Simd128 A>
 inline void store_bytes(uint8_t* p, const xsimd::batch<int32_t, A>& v) {
   const v128_t x = detail::bits_of(v);

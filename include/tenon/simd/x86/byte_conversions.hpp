@@ -18,6 +18,14 @@ inline batch<int32_t, Arch> load_bytes(const uint8_t* p) {
       _mm_unpacklo_epi8(_mm_cvtsi32_si128(element<Arch>(reinterpret_cast<const int*>(p))), none), none);
 }
 
+template <detail::AtSse2 Arch>
+inline batch<int32_t, Arch> load_signed_bytes(const int8_t* p) {
+  // Each byte moves to the top of its lane.
+  const __m128i none = _mm_setzero_si128();
+  const __m128i bytes = _mm_cvtsi32_si128(element<Arch>(reinterpret_cast<const int*>(p)));
+  return _mm_srai_epi32(_mm_unpacklo_epi16(none, _mm_unpacklo_epi8(none, bytes)), 24);
+}
+
 template <detail::Xmm A>
 inline void store_bytes(uint8_t* p, const xsimd::batch<int32_t, A>& v) {
   const __m128i low = _mm_and_si128(v, _mm_set1_epi32(255));
@@ -66,6 +74,11 @@ inline __m256i rounded_halves(const xsimd::batch<float, A>* x, int32_t zero, int
 template <detail::AtAvx2 Arch>
 inline batch<int32_t, Arch> load_bytes(const uint8_t* p) {
   return _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)));
+}
+
+template <detail::AtAvx2 Arch>
+inline batch<int32_t, Arch> load_signed_bytes(const int8_t* p) {
+  return _mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)));
 }
 
 template <detail::Ymm A>
@@ -118,6 +131,11 @@ inline __m512i in_order(__m512i quarters) {
 template <detail::AtAvx512 Arch>
 inline batch<int32_t, Arch> load_bytes(const uint8_t* p) {
   return _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+}
+
+template <detail::AtAvx512 Arch>
+inline batch<int32_t, Arch> load_signed_bytes(const int8_t* p) {
+  return _mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
 }
 
 template <detail::AtAvx512 Arch>
