@@ -1,7 +1,7 @@
 // Shared by attention operators: the rules for queries, keys, values and masks, and their layouts.
 #pragma once
 
-#include "tenon/kernels/attention.hpp"
+#include "tenon/kernels/attention/attention.hpp"
 #include "tenon/op/framework/attribute.hpp"
 #include "tenon/op/framework/call.hpp"
 

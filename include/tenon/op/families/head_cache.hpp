@@ -6,7 +6,7 @@
 
 #include "tenon/base/parallel.hpp"
 #include "tenon/base/scratch.hpp"
-#include "tenon/kernels/attention.hpp"
+#include "tenon/kernels/attention/attention.hpp"
 #include "tenon/kernels/kv_cache.hpp"
 #include "tenon/tensor/view.hpp"
 
