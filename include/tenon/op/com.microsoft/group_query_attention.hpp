@@ -178,9 +178,12 @@ struct GroupQueryAttention {
           v_cache(t, form(v_scale), past_value, present_value, b, kv, size);
       const FreshVectors k_new = k_cache.fresh(inner, k.data + b * k.batch, k.row, steps),
                          v_new = v_cache.fresh(inner, v.data + b * v.batch, v.row, steps);
-      const kernels::AttentionPart parts[] = {
-          {k_cache.earlier(inner, held), v_cache.earlier(inner, held), held},
-          {k_new.numbers, v_new.numbers, steps}};
+      const kernels::AttentionPart parts[] = {{.k = k_cache.earlier(inner, held),
+                                               .v = v_cache.earlier(inner, held),
+                                               .keys = held,
+                                               .k_scale = k_cache.scales(),
+                                               .v_scale = v_cache.scales()},
+                                              {.k = k_new.numbers, .v = v_new.numbers, .keys = steps}};
       a.parts = parts;
       a.scale = scale == 0 ? 1 / std::sqrt(static_cast<double>(size)) : static_cast<double>(scale);
       a.softcap = softcap;

@@ -48,9 +48,10 @@ class HeadCache {
     present_ = static_cast<std::byte*>(present.data()) + entry * heads_ * rows_ * vector_;
   }
 
-  /// The first `rows` rows of the past as numbers.
+  /// The first `rows` rows of the past, as numbers, or as integers if attention takes them with their scale.
   kernels::HeadRows<const void> earlier(Scratch& scratch, int64_t rows) const {
     if (codes_.scale == nullptr) return {type_, past_, 0, past_rows_ * size_, size_};
+    if (scales().data != nullptr) return {DType::int8, past_, 0, past_rows_ * size_, size_};
     auto* numbers = scratch.take<float>(heads_ * rows * size_);
     parallel_for(heads_ * rows, 64, [&](int64_t first, int64_t last) {
       for (int64_t at = first; at < last; ++at) {
@@ -59,6 +60,11 @@ class HeadCache {
       }
     });
     return {DType::float32, numbers, 0, rows * size_, size_};
+  }
+
+  /// The scale of `earlier`, if these are integers.
+  kernels::HeadScales scales() const {
+    return {codes_.bits == 8 && codes_.scale_step == 0 ? codes_.scale : nullptr};
   }
 
   /// New vectors x, tokens `row` apart, as the cache rounds them.
