@@ -37,7 +37,7 @@ template <int bits, class Arch>
 inline constexpr int32_t codes_lowered = bits == 8 ? simd::dot_bytes_lowers<Arch> : 0;
 
 /// Rounds k numbers x, `step` apart, which is row r of R. Lanes of 32 bits hold the integers of four numbers
-/// that meet a word's codes at one place of its bytes: lane i of the row at lanes[i * R], block i at
+/// that meet a word's codes at one place of its bytes: lane i of the row at to[i * R], block i at
 /// blocks[i * R].
 template <int bits, class Arch>
 void round_row(const float* x, int64_t step, int64_t k, int64_t block, bool has_zeros, int64_t R, int32_t* to,
@@ -114,7 +114,7 @@ TENON_NOINLINE void multiply_rounded(const NarrowMatrix& b, const Layout<Integer
   constexpr bool halves = bits == 8 && !dot;
   constexpr int parts = halves ? 2 : 1;
   constexpr int32_t lowered = dot ? codes_lowered<bits, Arch> : 0;
-  const I mask = simd::in_register(I(0x0f0f0f0f));
+  [[maybe_unused]] const I mask = simd::in_register(I(0x0f0f0f0f));
   const std::byte* at = b.data + layout.at(panel, 0);
   const int64_t step = apart * layout.panel_bytes;
   for (int i = 0; i < R * NV; ++i) simd::storeu(sums + i * L, V(0.0f));
