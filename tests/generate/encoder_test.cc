@@ -126,7 +126,7 @@ TEST_CASE("Generator: states that the caller has computed") {
                       .inputs = {{"encoder_hidden_states", states}, {"encoder_attention_mask", ones}}})) ==
         expected({4, 5, 6}, {0, 3}, 8));
   check_error([&] { return all(g.stream({0, 3})); },
-              {"generator: input 'encoder_attention_mask'", "no value"});
+              {"generator", "input 'encoder_attention_mask' is missing"});
 }
 
 TEST_CASE("Generator: the decoder of later steps alone is refused") {

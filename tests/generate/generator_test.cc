@@ -48,7 +48,7 @@ TEST_CASE("Generator: a model without a cache reads the whole text") {
 TEST_CASE("Generator: sampling depends on the seed alone") {
   const Session s(language_model(4));
   const Generator g(s);
-  GenerateOptions o{.max_tokens = 20, .temperature = 1.5f, .top_p = 0.95f, .seed = 7};
+  GenerateOptions o{.max_tokens = 20, .temperature = 30, .top_p = 0.95f, .seed = 7};
   const std::vector<int> text = all(g.stream({1, 2}, o));
   CHECK(text.size() == 20);
   CHECK(all(g.stream({1, 2}, o)) == text);
@@ -191,8 +191,7 @@ TEST_CASE("Generator: models that cannot be run step by step are refused, with t
   const ValueId scale = g.add_input("scale", DType::float32, {width});
   g.add_output("logits", product(g, node(g, op::Add{}, {embedding(g, tokens, -1, 1), scale}), vocabulary, 2));
   const Session s(std::move(g));
-  check_error([&] { return all(Generator(s).stream({1})); },
-              {"generator: input 'scale'", "GenerateOptions::inputs"});
+  check_error([&] { return all(Generator(s).stream({1})); }, {"generator", "input 'scale' is missing"});
   CHECK(all(Generator(s).stream({1}, {.max_tokens = 3, .inputs = {{"scale", weights({width}, 3)}}})).size() ==
         3);
 }

@@ -76,7 +76,6 @@ class ModelRunner {
   /// Runs feed the input no more: their state gives it.
   void leave_to_state(const std::string& name) {
     std::erase_if(feeds_, [&](const auto& f) { return f.first == name; });
-    of_state_.push_back(&name);
   }
   [[nodiscard]] bool is_given(const std::string& name) const {
     return std::ranges::any_of(given_, [&](const NamedValue& v) { return v.first == name; });
@@ -96,14 +95,6 @@ class ModelRunner {
 
   /// Runs the session; the outputs are the runner's.
   Outputs& run(const RunOptions& options) {
-    for (const ValueId id : graph().inputs()) {
-      const Graph::ValueEntry& e = graph().entry(id);
-      if (!e.optional && std::ranges::none_of(feeds_, [&](const auto& f) { return f.first == e.name; }) &&
-          std::ranges::none_of(of_state_, [&](const std::string* name) { return *name == e.name; }))
-        raise(
-            ErrorCode::invalid_argument, str_cat(generator_place, ": input '", e.name, "'"),
-            "the generator has no value for it: GenerateOptions::inputs may give one, or parts name its use");
-    }
     attempt<Error>(
         [&] { session_.run(feeds_, outputs_, options); },
         [](const Error& e) { raise(e.code(), str_cat(generator_place, ": ", e.where()), e.message()); });
@@ -115,7 +106,6 @@ class ModelRunner {
   const ModelParts& parts_;
   std::span<const NamedValue> given_;
   Feeds feeds_;
-  std::vector<const std::string*> of_state_;
   Outputs outputs_;
 };
 

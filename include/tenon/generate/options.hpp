@@ -25,7 +25,8 @@ enum class Padding : uint8_t { left, right };
 ///
 /// Otherwise logits are changed and tokens left out in the order and by the definitions of Hugging Face's
 /// Transformers (generation/logits_process.py): repetition penalty, `adjust`, temperature, top_k, top_p,
-/// min_p. ONNX Runtime GenAI has the same definitions (search.cpp). Of equal logits the lower token precedes.
+/// min_p. ONNX Runtime GenAI defines its part of them alike (search.cpp). Of equal logits the lower token
+/// precedes.
 struct GenerateOptions {
   int64_t max_tokens = 256;  ///< tokens to be generated, for each prompt
   float temperature = 0;     ///< logits are divided by it; 0: greedy
