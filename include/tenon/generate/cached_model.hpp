@@ -139,7 +139,8 @@ class CachedModel {
       tokens_[size(b)].insert(tokens_[size(b)].end(), tokens.begin() + at, tokens.begin() + at + steps);
       counted_[size(b)].insert(counted_[size(b)].end(), counts.begin() + at, counts.begin() + at + steps);
     }
-    ModelRunner& runner = before == 0 && first_ ? *first_ : later_;
+    if (before > 0) first_.reset();  // with the prompts' logits
+    ModelRunner& runner = first_ ? *first_ : later_;
     RunOptions plain = options;
     plain.outputs.clear();
     plain.profile = nullptr;
