@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "tenon/base/scratch.hpp"
+#include "tenon/base/uncontracted.hpp"
 #include "tenon/kernels/attention/args.hpp"
 #include "tenon/kernels/attention/cached.hpp"
 #include "tenon/kernels/attention/mask.hpp"
