@@ -247,7 +247,7 @@ class CachedModel {
   void feed(ModelRunner& runner, int64_t past, int64_t wanted) {
     const ModelParts& parts = runner.parts();
     const int64_t all = held(), steps = all - past;
-    const auto row = [](int64_t k, int64_t steps) { return size(k / steps); };
+    const auto row = [](int64_t k, int64_t in_row) { return size(k / in_row); };
     runner.feed_numbers(parts.tokens, {batch_, steps},
                         [&](int64_t k) { return tokens_[row(k, steps)][size(past + k % steps)]; });
     runner.feed_numbers(parts.mask, {batch_, all},

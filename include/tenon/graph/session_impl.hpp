@@ -171,14 +171,14 @@ TENON_SESSION void Session::run(const Feeds& feeds, Outputs& outputs, const RunO
 }
 
 TENON_SESSION void Session::Core::run(State& state, const Feeds& feeds, Outputs& results,
-                                      const RunOptions& options) {
-  State::Run run(state);
-  with_inputs(feeds, results, options,
+                                      const RunOptions& run) {
+  State::Run current(state);
+  with_inputs(feeds, results, run,
               [&](const std::shared_ptr<Variant>& variant, std::span<const Value* const> inputs,
                   detail::Budget* budget) {
-                const std::span<Value> all = run.results(results.values_, variant->caches);
-                variant->runner->run(inputs, nullptr, all, options.profile, budget, run.frame_state());
-                run.commit(results.values_, variant->caches);
+                const std::span<Value> all = current.results(results.values_, variant->caches);
+                variant->runner->run(inputs, nullptr, all, run.profile, budget, current.frame_state());
+                current.commit(results.values_, variant->caches);
               });
 }
 

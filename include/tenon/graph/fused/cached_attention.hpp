@@ -55,12 +55,12 @@ struct CacheAppend {
   }
   template <class T>
   void compute(op::Context& c, TensorView<const T> x, TensorView<int64_t> steps) const {
-    StepCache& cache = detail::cache_of(c, this->cache);
+    StepCache& to = detail::cache_of(c, cache);
     const int64_t parts = heads > 0 ? heads : x.extent(1), count = x.extent(-2);
-    cache.rows.expect(dtype_of<T>, x.extent(0), parts, heads > 0 ? x.extent(2) / parts : x.extent(3));
+    to.rows.expect(dtype_of<T>, x.extent(0), parts, heads > 0 ? x.extent(2) / parts : x.extent(3));
     const auto from = op::head_rows<const void>(dtype_of<T>, x.data(), x.extents(), parts);
-    cache.rows.write(cache.past, count, x.data(), {from.batch, from.head, from.row});
-    steps[0] = cache.past + count;
+    to.rows.write(to.past, count, x.data(), {from.batch, from.head, from.row});
+    steps[0] = to.past + count;
   }
 };
 
