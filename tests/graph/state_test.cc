@@ -181,6 +181,34 @@ TEST_CASE("a run that fails leaves the state as it was") {
               steps_of(expected, 3, 8));
 }
 
+TEST_CASE("a scale of 0 is no default") {
+  Graph g;
+  const ValueId q = g.add_input("q", DType::float32, {1, heads, 1, size}),
+                past_key = g.add_input("past_key", DType::float32, {1, heads, g.symbol("past"), size}),
+                past_value = g.add_input("past_value", DType::float32, {1, heads, g.symbol("past"), size});
+  const std::string names[] = {"y", "present_key", "present_value"};
+  const auto out = g.add_node("attention", AnyOperator::make(op::Attention{.scale = 0.0f}),
+                              {q, q, q, -1, past_key, past_value}, names);
+  for (std::size_t k = 0; k < 3; ++k) g.add_output(names[k], out[k]);
+  const Session s(std::move(g));
+  State state({.pairs = pairs});
+  const Tensor<float> a = numbers({1, heads, 1, size}, 1), b = numbers({1, heads, 1, size}, 2);
+  s.run({{"q", a}}, {.state = &state});
+  const std::vector<float> y = test::floats(s.run({{"q", b}}, {.state = &state})["y"]);
+  for (std::size_t k = 0; k < y.size(); ++k)
+    CHECK(y[k] == doctest::Approx((a.data()[k] + b.data()[k]) / 2).epsilon(1e-5));
+}
+
+TEST_CASE("a first run that fails leaves no extents") {
+  const Tensor<float> x = numbers({1, 4, width}, 9);
+  const Session s = session_of(Form::concat);
+  State state({.pairs = pairs});
+  Feeds wrong{{"x", numbers({2, 2, width})}, {"mask", causal(2, 0, 5)}};
+  CHECK_THROWS_AS(s.run(wrong, {.state = &state}), Error);
+  check_close(steps_of(s.run(feeds_of(Form::concat, x, 0, 4), {.state = &state})["y"], 0, 4),
+              steps_of(whole(s, Form::concat, x), 0, 4));
+}
+
 TEST_CASE("mistakes with states are errors") {
   const Session s = session_of(Form::attention);
   const Tensor<float> x = numbers({1, 2, width});

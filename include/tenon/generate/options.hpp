@@ -39,7 +39,7 @@ struct GenerateOptions {
   uint64_t seed = 0;
   std::vector<int> stop_tokens{};                  ///< the first of them ends a text, of which it is the last
   std::vector<std::vector<int>> stop_sequences{};  ///< likewise, when generated tokens end with one of them
-  /// Changes the logits for the token after `tokens`: those of the prompt and the text so far. A token with
+  /// Changes the logits for the token after `tokens`, which are the prompt and the text so far. A token with
   /// -inf is not chosen. A token that is drafted and refused was not asked for.
   std::function<void(std::span<float> logits, std::span<const int> tokens)> adjust{};
   Padding padding = Padding::left;

@@ -144,9 +144,12 @@ inline void Frame::infer(const Step& s) {
   for (std::size_t k = 0; k < out.size(); ++k) {
     if (s.out[k] == nullptr) continue;
     const Extents extents = op::known_extents(n.op.spec(), out[k]);
-    const auto output = std::ranges::find(is_output_, n.outputs[k]) - is_output_.begin();
-    const Storage* const memory =
-        lent(static_cast<std::size_t>(output), packed_bytes(element_count(extents), out[k].type.element));
+    const Storage* memory = nullptr;
+    if (!state_.lent.empty()) {
+      const auto output = std::ranges::find(is_output_, n.outputs[k]) - is_output_.begin();
+      memory =
+          lent(static_cast<std::size_t>(output), packed_bytes(element_count(extents), out[k].type.element));
+    }
     *s.out[k] = memory != nullptr ? AnyTensor(out[k].type.element, extents, *memory)
                                   : spare_.allocate(out[k].type.element, extents, allocator());
     check_planned(n, k, *s.out[k]);

@@ -11,7 +11,7 @@ namespace tenon::TENON_ABI {
 class Graph;
 class Program;
 
-/// A past input and the present output that holds its steps and those of the run.
+/// A past input, and the present output that replaces it in the next run.
 struct CachePair {
   ValueId past = -1;
   std::size_t output = 0;  ///< the index of the present among the outputs that the program is asked for

@@ -42,15 +42,13 @@ struct Session::Core {
     const Pass* keep = nullptr;      // its pass; null if the run has no state
     std::vector<std::string> shown;  // what the run returns, if it has a state
     // Written by one thread, read by others once ready:
-    std::vector<CachePair> caches;  // one for each pair
-    std::vector<bool> needed;       // whether the outputs depend on each input of the graph
+    std::vector<CachePair> caches;   // one for each pair
+    std::vector<std::size_t> pasts;  // their indices among the graph's inputs
+    std::vector<bool> needed;        // whether the outputs depend on each input of the graph
     std::optional<detail::Runner> runner;
     void take_pairs(const State& state) {
       keep = state.keep_;
       for (const State::Slot& slot : state.slots_) pairs.push_back(slot.pair);
-    }
-    bool has_past(std::string_view name) const {
-      return std::ranges::any_of(pairs, [&](const StatePair& p) { return p.past == name; });
     }
     bool serves(const State* state) const {
       if (state == nullptr || keep == nullptr) return state == nullptr && keep == nullptr;
@@ -147,7 +145,7 @@ TENON_SESSION Session::Core::Core(Graph of, SessionOptions with)
   if (options.state != nullptr) {
     own->take_pairs(*options.state);
     for (ValueId v : graph.inputs())
-      if (graph.entry(v).optional && own->has_past(graph.entry(v).name)) own->given.push_back(v);
+      if (graph.entry(v).optional && options.state->has_past(graph.entry(v).name)) own->given.push_back(v);
     ids = ids_with_state(*own);
     options.state = nullptr;  // it need not outlive the constructor
   }
@@ -242,37 +240,30 @@ void Session::Core::with_inputs(const Feeds& feeds, Outputs& results, const RunO
   // Inputs whose default values are overridden, in the graph's order.
   ValueId* const given = scratch.take<ValueId>(static_cast<int64_t>(count));
   std::size_t replaced = 0;
-  const auto past_number = [&](const std::string& name) {  // among the state's pairs, or -1
-    const auto end = run.state == nullptr ? 0 : run.state->slots_.size();
-    for (std::size_t k = 0; k < end; ++k)
-      if (run.state->slots_[k].pair.past == name) return static_cast<int>(k);
-    return -1;
-  };
   for (std::size_t k = 0; k < count; ++k) {
     const Graph::ValueEntry& e = graph.entry(graph.inputs()[k]);
-    const bool past = past_number(e.name) >= 0;
+    if (inputs[k] == nullptr && !e.optional) continue;
+    const bool past = run.state != nullptr && run.state->has_past(e.name);
     if (past && inputs[k] != nullptr && run.state->has_value(e.name))
       raise(ErrorCode::invalid_argument, "session", "input '", e.name, "' is given by the state");
     if ((inputs[k] != nullptr || past) && e.optional) given[replaced++] = graph.inputs()[k];
   }
   // Held until the run ends, because other runs may evict it.
   const std::shared_ptr<Variant> variant = find_variant(run, {given, replaced}, budget ? &*budget : nullptr);
-  for (std::size_t k = 0; run.state != nullptr && k < count; ++k) {
-    const Graph::ValueEntry& e = graph.entry(graph.inputs()[k]);
-    const int past = past_number(e.name);
-    if (past < 0) continue;
-    const CachePair& pair = variant->caches[static_cast<std::size_t>(past)];
-    State::Slot& slot = run.state->slots_[static_cast<std::size_t>(past)];
+  for (std::size_t n = 0; n < variant->caches.size(); ++n) {
+    const CachePair& pair = variant->caches[n];
+    const Value*& input = inputs[variant->pasts[n]];
+    State::Slot& slot = run.state->slots_[n];
     if (pair.kept) {
-      if (inputs[k] != nullptr) run.state->caches_[static_cast<std::size_t>(past)].start(inputs[k]->tensor());
-      inputs[k] = nullptr;
+      if (input != nullptr) run.state->caches_[n].start(input->tensor());
+      input = nullptr;
       continue;
     }
-    if (inputs[k] != nullptr) slot.value = *inputs[k];
+    if (input != nullptr) slot.value = *input;
     else if (!slot.whole)
-      slot.value =
-          detail::first_past(graph, e, inputs, pair.updated ? run.state->options_.capacity : 0, allocator());
-    inputs[k] = &slot.value;
+      slot.value = detail::first_past(graph, graph.entry(pair.past), inputs,
+                                      pair.updated ? run.state->options_.capacity : 0, allocator());
+    input = &slot.value;
   }
   for (std::size_t k = 0; k < count; ++k)
     if (const Graph::ValueEntry& e = graph.entry(graph.inputs()[k]);
@@ -396,9 +387,11 @@ TENON_SESSION std::vector<ValueId> Session::Core::ids_with_state(Variant& varian
   if (!variant.shown.empty()) ids = ids_of(variant.shown);
   for (const StatePair& p : variant.pairs) {
     const ValueId past = graph.find(p.past);
-    if (past < 0 || std::ranges::find(graph.inputs(), past) == graph.inputs().end())
+    const auto input = std::ranges::find(graph.inputs(), past);
+    if (past < 0 || input == graph.inputs().end())
       raise(ErrorCode::invalid_argument, "session", "the state's '", p.past, "' is no input");
     variant.caches.push_back({past, ids.size()});
+    variant.pasts.push_back(static_cast<std::size_t>(input - graph.inputs().begin()));
     ids.push_back(ids_of({p.present})[0]);
   }
   return ids;

@@ -2,6 +2,7 @@
 // constructor, with the pass that makes caches, is in state.hpp.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 
 #include "tenon/graph/pass.hpp"
@@ -32,7 +33,7 @@ struct StateOptions {
 ///   for (…) s.run({{"ids", token}}, outputs, {.state = &state});
 ///
 /// A run is given no past, except that the first one may be given values to start from. Without these, a past
-/// has the extents that are declared, those of other inputs where they share a symbol, and no steps. A run
+/// has the declared extents, other inputs' extents where they share a symbol, and no steps. A run
 /// returns no present, unless RunOptions::outputs names it.
 /// - Where a present is its past followed by the steps of the run, the past is a cache of pages: a run adds
 ///   its steps and copies nothing, and attention reads the pages. Other readers get a copy.
@@ -40,7 +41,8 @@ struct StateOptions {
 ///   place. `capacity` is the number of rows that are not declared.
 /// - All other presents become the next run's pasts as they are.
 ///
-/// A run that fails leaves the state as it was, but for rows that it has written in place. A state serves one
+/// A run that fails leaves the state as it was, but for rows that it has written in place and
+/// pasts that it was given. A state serves one
 /// run at a time (Error{invalid_argument} for another), of any session of the model.
 class State {
  public:
@@ -96,6 +98,9 @@ class State {
 
  private:
   friend class Session;
+  bool has_past(std::string_view name) const {
+    return std::ranges::any_of(slots_, [&](const Slot& s) { return s.pair.past == name; });
+  }
   bool has_value(std::string_view past) const {
     for (std::size_t k = 0; k < slots_.size(); ++k)
       if (slots_[k].pair.past == past && (slots_[k].whole || caches_[k].past > 0)) return true;

@@ -10,8 +10,8 @@ namespace tenon::TENON_ABI {
 
 namespace detail {
 
-/// The value of a past input of a graph before the first run with these inputs, zeros. Extents are those of
-/// inputs with the same symbol, and `unknown` if no input has it.
+/// The value of a past input of a graph before the first run with these inputs, zeros. An extent with a
+/// symbol is the extent that an input has for it, and `unknown` if no input has it.
 inline Value first_past(const Graph& graph, const Graph::ValueEntry& past,
                         std::span<const Value* const> inputs, int64_t unknown, Allocator& allocator) {
   const op::Info& i = past.info;

@@ -43,6 +43,8 @@ class PagedRows {
   /// Makes the rows ones of this type and these extents. Error{invalid_type, invalid_shape} if there are
   /// steps of others.
   void expect(DType dtype, int64_t batch, int64_t heads, int64_t size) {
+    const bool same = dtype == dtype_ && batch == batch_ && heads == heads_ && size == size_;
+    if (!same && begin_ == end_) pages_.clear();  // which a failed run has left
     if (!pages_.empty() && dtype != dtype_)
       raise(ErrorCode::invalid_type, "cache", "it holds ", name_of(dtype_), ", not ", name_of(dtype));
     if (!pages_.empty() && (batch != batch_ || heads != heads_ || size != size_))

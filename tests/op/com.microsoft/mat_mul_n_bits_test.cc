@@ -111,6 +111,19 @@ TEST_CASE("MatMulNBits: bits, blocks and zero points") {
           }
 }
 
+namespace {
+// A product of an input A with constants, in whose place is what pack_narrow makes of it.
+Session packed_session(const Product& p, const std::vector<Value>& operands) {
+  Graph g;
+  std::vector<ValueId> in{g.add_input("A", DType::float32, {Dim::symbol(0), 64})};
+  for (std::size_t k = 1; k < operands.size(); ++k)
+    in.push_back(operands[k] ? g.add_constant({}, operands[k]) : -1);
+  const std::string name[] = {"Y"};
+  g.add_output("Y", g.add_node("n", AnyOperator::make(p.op), in, name)[0]);
+  return Session(std::move(g), {.passes = std::vector<Pass>{passes::pack_narrow}, .explain = true});
+}
+}  // namespace
+
 // A session keeps B's integers, whatever the zero points are, unless those are floats.
 TEST_CASE("MatMulNBits: in a session") {
   for (const int64_t bits : {2, 4, 8})
@@ -122,13 +135,7 @@ TEST_CASE("MatMulNBits: in a session") {
                       .float_zeros = zeros == 2,
                       .biased = true};
       const std::vector<Value> operands = p.operands();
-      Graph g;
-      std::vector<ValueId> in{g.add_input("A", DType::float32, {Dim::symbol(0), 64})};
-      for (std::size_t k = 1; k < operands.size(); ++k)
-        in.push_back(operands[k] ? g.add_constant({}, operands[k]) : -1);
-      const std::string name[] = {"Y"};
-      g.add_output("Y", g.add_node("n", AnyOperator::make(p.op), in, name)[0]);
-      Session s(std::move(g), {.passes = std::vector<Pass>{passes::pack_narrow}, .explain = true});
+      const Session s = packed_session(p, operands);
       check_equal(s.run({{"A", operands[0]}})["Y"], p.result(), 1e-5, 1e-4);
       CHECK(std::any_of(s.reports().begin(), s.reports().end(),
                         [](const PassReport& r) { return r.applied; }) == (zeros != 2));
@@ -145,13 +152,7 @@ TEST_CASE("MatMulNBits: accuracy_level in a session") {
         Product p{.op = product(64, 70, 32, bits), .rows = 3, .packed_zeros = zeros, .grouped = grouped};
         p.op.accuracy_level = level;
         const std::vector<Value> operands = p.operands();
-        Graph g;
-        std::vector<ValueId> in{g.add_input("A", DType::float32, {Dim::symbol(0), 64})};
-        for (std::size_t k = 1; k < operands.size(); ++k)
-          in.push_back(operands[k] ? g.add_constant({}, operands[k]) : -1);
-        const std::string name[] = {"Y"};
-        g.add_output("Y", g.add_node("n", AnyOperator::make(p.op), in, name)[0]);
-        Session s(std::move(g), {.passes = std::vector<Pass>{passes::pack_narrow}});
+        const Session s = packed_session(p, operands);
         const AnyTensor y = s.run({{"A", operands[0]}})["Y"].tensor(), right = p.result().tensor();
         double apart = 0, all = 0;
         for (int64_t k = 0; k < y.size(); ++k) {

@@ -134,7 +134,7 @@ struct CachedAttention {
   int64_t keys = 0, values = 0;  ///< the caches
   int64_t heads = 0;
   int64_t value_size = 0;
-  float scale = 0;  ///< 0: 1 / sqrt(size)
+  Opt<float> scale{};  ///< unless stated, 1 / sqrt(size)
   float softcap = 0;
   int64_t left = -1, right = -1;
   int64_t softmax_type = 0;     ///< of the softmax, by ONNX's number; 0: the type of all other computations
@@ -209,7 +209,7 @@ struct CachedAttention {
     a.parts = parts;
     a.q = op::head_rows<const void>(dtype_of<T>, q.data(), q.extents(), a.heads);
     a.y = op::head_rows<void>(dtype_of<T>, y.data(), y.extents(), a.heads);
-    a.scale = scale == 0 ? 1 / std::sqrt(static_cast<double>(a.size)) : static_cast<double>(scale);
+    a.scale = scale ? static_cast<double>(*scale) : 1 / std::sqrt(static_cast<double>(a.size));
     a.softcap = static_cast<double>(softcap);
     a.left = left, a.right = right;
     a.offset = k.past - begin;

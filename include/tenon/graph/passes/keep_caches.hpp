@@ -62,7 +62,7 @@ class KeptCaches {
       return p_.skipped(n, "it does not append steps of (batch, heads, steps, size)");
     rows_[k] = {n, in[1], 0, -1, -1};
   }
-  /// Presents k and v are those of an Attention's keys and values.
+  /// Presents k and v are an Attention's present_key and present_value.
   void find_attention(std::size_t k, std::size_t v) {
     const int n = p_.maker(present(k));
     if (n < 0 || k == v || p_.maker(present(v)) != n || !may_keep(k) || !may_keep(v)) return;
@@ -115,7 +115,7 @@ class KeptCaches {
     CachedAttention cached{.keys = static_cast<int64_t>(k), .values = static_cast<int64_t>(v)};
     cached.heads = packed ? *attention.q_num_heads : 0;
     cached.value_size = value[value.rank() - 1].value() / (packed ? *attention.kv_num_heads : 1);
-    cached.scale = attention.scale ? *attention.scale : 0.0f;
+    cached.scale = attention.scale;
     cached.softcap = attention.softcap;
     cached.left = attention.left_window_size;
     cached.right = attention.is_causal != 0 ? 0 : attention.right_window_size;
