@@ -1,10 +1,9 @@
-// prepare_models: operators lay out their attributes (trees, tables of keys) once instead of in each run.
+// prepare_models: operators lay out their attributes (trees, tables of keys) and constant operands (weights
+// of experts) once instead of in each run.
 #pragma once
 
-#include <optional>
-
 #include "tenon/base/platform/exceptions.hpp"
-#include "tenon/graph/program.hpp"
+#include "tenon/graph/passes/quantized.hpp"
 
 namespace tenon::TENON_ABI::passes {
 
@@ -14,16 +13,24 @@ inline void apply_prepare_models(Program& program) {
     if (n.outputs.empty() || !program.info(n.outputs[0]).present() ||
         program.info(n.inputs[0]).type.element == DType::undefined)
       return program.skipped(number, "X is not known, or it does not fit");
-    using Prepared = std::optional<AnyOperator>;
-    Prepared prepared = tenon::detail::attempt<Error>(
-        [&] { return Prepared(n.op.prepared(program.info(n.inputs[0]).type.element)); },
-        [&](const Error& e) {
-          program.skipped(number, e.message());  // the run will report it
-          return Prepared();
-        });
-    if (!prepared) return;
+    std::vector<op::Info> infos;
+    std::vector<const AnyTensor*> constants;
+    for (const ValueId v : n.inputs) {
+      infos.push_back(v < 0 ? op::Info{} : program.info(v));
+      constants.push_back(quantized_detail::constant_tensor(program, v));
+    }
+    op::Prepared prepared =
+        tenon::detail::attempt<Error>([&] { return n.op.prepared({infos, constants}); },
+                                      [&](const Error& e) {
+                                        program.skipped(number, e.message());  // the run will report it
+                                        return op::Prepared{};
+                                      });
+    if (!prepared.op) return;
     program.applied(number, "prepared");
-    program.replace(number, std::move(*prepared), {n.inputs[0]});
+    std::vector<ValueId> inputs;
+    for (const int k : prepared.inputs)
+      inputs.push_back(quantized_detail::input(n, static_cast<std::size_t>(k)));
+    program.replace(number, std::move(prepared.op), std::move(inputs));
   });
 }
 

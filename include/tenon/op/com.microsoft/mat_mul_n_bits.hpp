@@ -19,41 +19,24 @@
 
 namespace tenon::TENON_ABI::op::com_microsoft {
 
-/// Integers of few bits, packed into bytes.
 namespace packed_detail {
-
-/// The unsigned type of integers of 2, 4 or 8 bits.
-constexpr DType unsigned_of(int64_t bits) {
-  return bits == 2 ? DType::uint2 : bits == 4 ? DType::uint4 : DType::uint8;
-}
 
 /// The first `columns` integers of `bits` bits in each of `rows` rows of bytes, lowest bits first, as an
 /// unsigned (rows, columns). Shares the bytes if rows have no others.
 inline AnyTensor unpacked(const AnyTensor& bytes, int64_t rows, int64_t columns, int64_t bits) {
-  const int64_t each = 8 / bits, row = bytes.size() / rows;
+  const int64_t row = bytes.size() / rows;
   const Extents extents{rows, columns};
-  if (row * each == columns) return {unsigned_of(bits), extents, bytes.storage()};
+  if (row * (8 / bits) == columns) return {unsigned_of(bits), extents, bytes.storage()};
   AnyTensor result = AnyTensor::uninitialized(unsigned_of(bits), extents);
-  const auto* from = static_cast<const uint8_t*>(bytes.data());
-  auto* to = static_cast<uint8_t*>(result.out().data());
-  std::memset(to, 0, static_cast<std::size_t>(result.bytes()));
-  const int mask = (1 << bits) - 1;
-  for (int64_t r = 0, at = 0; r < rows; ++r)
-    for (int64_t c = 0; c < columns; ++c, ++at) {
-      const int code = from[r * row + c / each] >> (c % each * bits) & mask;
-      to[at / each] = static_cast<uint8_t>(to[at / each] | code << (at % each * bits));
-    }
+  pack_codes(static_cast<const uint8_t*>(bytes.data()), row, rows, columns, bits,
+             static_cast<uint8_t*>(result.out().data()));
   return result;
 }
 
 /// An unsigned (rows, columns) of `bits` bits whose integers are all 2^(bits - 1).
 inline AnyTensor middles(int64_t rows, int64_t columns, int64_t bits) {
   AnyTensor result = AnyTensor::uninitialized(unsigned_of(bits), {rows, columns});
-  std::memset(result.out().data(),
-              bits == 2   ? 0xaa
-              : bits == 4 ? 0x88
-                          : 0x80,
-              static_cast<std::size_t>(result.bytes()));
+  std::memset(result.out().data(), middle_codes(bits), static_cast<std::size_t>(result.bytes()));
   return result;
 }
 

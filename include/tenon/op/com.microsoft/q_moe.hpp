@@ -3,8 +3,9 @@
 #pragma once
 
 #include "tenon/op/families/experts.hpp"
-#include "tenon/op/families/packed_codes.hpp"
+#include "tenon/op/families/packed_experts.hpp"
 #include "tenon/op/framework/call.hpp"
+#include "tenon/op/framework/registry.hpp"
 
 namespace tenon::TENON_ABI::op::com_microsoft {
 
@@ -15,7 +16,8 @@ namespace tenon::TENON_ABI::op::com_microsoft {
 /// they are 2^(bits - 1). If a block holds a row of W1, rows of both have one scale. A token's k experts have
 /// its greatest router_probs. Their weights are the softmax of these alone, or the experts' router_weights,
 /// divided by their sum with normalize_routing_weights; experts of weights up to 1e-8 are left out. swiglu
-/// takes neighbours (swiglu_fusion 1). accuracy_level permits less accurate products, which are not used; fc3
+/// takes neighbours (swiglu_fusion 1). Constant weights are packed once (prepare_models). accuracy_level
+/// permits less accurate products, which are not used; fc3
 /// and floats of eight or four bits, whose scales would be further operands, are refused. As in ONNX Runtime
 /// on the CPU, use_sparse_mixer has no effect. op::com_microsoft::QMoE{.expert_weight_bits = 8}(x, router,
 /// w1, scales1, none, w2, scales2) of (5,8), (5,4), (4,16,8), (4,16), (4,8,16) and (4,8) gives (5,8).
@@ -98,31 +100,23 @@ struct QMoE {
                TensorView<const T> b2, TensorView<const uint8_t>, AnyView, TensorView<const T>,
                TensorView<const uint8_t> zeros1, TensorView<const uint8_t> zeros2, TensorView<const uint8_t>,
                TensorView<const T> router_weights, TensorView<T> y) const {
-    if (y.empty()) return;
     Scratch scratch;
-    const int64_t experts = router.extent(1), tokens = router.extent(0), hidden = x.extent(x.rank() - 1),
-                  rows = w1.extent(1), inter = w2.extent(2) * (8 / expert_weight_bits);
-    auto* weights = scratch.take<float>(tokens * experts);
-    auto* chosen = scratch.take<bool>(tokens * experts);
-    const float* scores = widen(scratch, router.data(), router.size());
-    const float* given = widen(scratch, router_weights.data(), router_weights.size());
-    for (int64_t at = 0; at < tokens * experts; at += experts)
-      route(scores + at, given == nullptr ? nullptr : given + at, experts, chosen + at, weights + at);
-    float* sums = wide_result(scratch, y.data(), y.size());
-    const int64_t block = divides(hidden) ? block_size : 0;
-    const PackedExperts first = matrices(scratch, w1, scales1, zeros1, hidden, block),
+    const int64_t hidden = x.extent(x.rank() - 1), inter = w2.extent(2) * (8 / expert_weight_bits),
+                  block = divides(hidden) ? block_size : 0;
+    const StoredExperts first = matrices(scratch, w1, scales1, zeros1, hidden, block),
                         second = matrices(scratch, w2, scales2, zeros2, inter, block);
-    mix_experts({tokens, experts, hidden, rows, inter, chosen, weights}, activation(),
-                widen(scratch, x.data(), x.size()), sums, layer(first, b1), layer(second, b2));
-    narrow(sums, y.data(), y.size());
+    mix(x, router, router_weights, {w1.extent(1), inter}, layer(first, b1), layer(second, b2), y);
   }
+  /// The experts as PackedExperts, if all that describes them is constant.
+  template <uint32_t Filter>
+  Prepared prepare(const KnownOperands& in) const;
   auto operator()(const auto&... in) const { return call(*this, in...); }
 
  private:
   static constexpr float least_weight = 1e-8f;  // of an expert that takes part
 
   /// The weights of a layer as they are stored.
-  struct PackedExperts {
+  struct StoredExperts {
     PackedCodes codes, zeros;  // codes of (experts, rows, columns); zeros.bytes is nullptr: the middle
     const float* scales;
     int64_t rows, columns;
@@ -161,6 +155,30 @@ struct QMoE {
     i.expect_extents(zeros, blocks ? Dims{w[0], w[1], ceil(count, each)} : Dims{w[0], ceil(w[1], each)});
   }
 
+  friend struct PackedExperts;
+
+  struct LayerExtents {
+    int64_t rows, inter;  // the first layer gives `rows` numbers, the second takes `inter`
+  };
+  /// y by layers that multiply some rows by an expert's matrix.
+  template <class T, class First, class Second>
+  void mix(TensorView<const T> x, TensorView<const T> router, TensorView<const T> router_weights,
+           LayerExtents e, const First& first, const Second& second, TensorView<T> y) const {
+    if (y.empty()) return;
+    Scratch scratch;
+    const int64_t experts = router.extent(1), tokens = router.extent(0), hidden = x.extent(x.rank() - 1);
+    auto* weights = scratch.take<float>(tokens * experts);
+    auto* chosen = scratch.take<bool>(tokens * experts);
+    const float* scores = widen(scratch, router.data(), router.size());
+    const float* given = widen(scratch, router_weights.data(), router_weights.size());
+    for (int64_t at = 0; at < tokens * experts; at += experts)
+      route(scores + at, given == nullptr ? nullptr : given + at, experts, chosen + at, weights + at);
+    float* sums = wide_result(scratch, y.data(), y.size());
+    mix_experts({tokens, experts, hidden, e.rows, e.inter, chosen, weights}, activation(),
+                widen(scratch, x.data(), x.size()), sums, first, second);
+    narrow(sums, y.data(), y.size());
+  }
+
   void route(const float* scores, const float* given, int64_t experts, bool* chosen, float* weights) const {
     choose_experts(scores, experts, k, chosen);
     if (given == nullptr) {
@@ -175,7 +193,7 @@ struct QMoE {
     for (int64_t e = 0; e < experts; ++e) chosen[e] = chosen[e] && weights[e] > least_weight;
   }
 
-  PackedExperts matrices(Scratch& scratch, TensorView<const uint8_t> w, AnyView scales,
+  StoredExperts matrices(Scratch& scratch, TensorView<const uint8_t> w, AnyView scales,
                          TensorView<const uint8_t> zeros, int64_t columns, int64_t block) const {
     return {{w.data(), expert_weight_bits},
             {zeros.data(), expert_weight_bits},
@@ -187,7 +205,7 @@ struct QMoE {
 
   /// y (m, rows) = x (m, columns) w^T + bias of an expert.
   template <class T>
-  static auto layer(const PackedExperts& w, TensorView<const T> bias) {
+  static auto layer(const StoredExperts& w, TensorView<const T> bias) {
     return [&w, bias](Scratch& scratch, int64_t expert, const float* x, int64_t m, float* y) {
       const float* addends = bias ? widen(scratch, bias.data() + expert * w.rows, w.rows) : nullptr;
       // Rows of W stay in a cache between being written and read.
@@ -209,6 +227,59 @@ struct QMoE {
     };
   }
 };
+
+/// A QMoE whose matrices are laid out for products with integers (kernels/gemm/narrow_matrix.hpp), so that a
+/// run reads them as they are stored.
+struct PackedExperts {
+  QMoE op{};
+  DType element = DType::undefined;  ///< of input
+  int64_t experts = 0, hidden = 0;
+  PackedExpertLayer first{}, second{};
+
+  static constexpr Spec spec = [] {
+    Spec s =
+        own_spec("PackedExperts", {{"input", "T"}, {"router_probs", "T"}, {"router_weights", "T", optional}},
+                 {{"output", "T"}}, {{"T", QMoE::floats}});
+    s.workspace = QMoE::spec.workspace;
+    return s;
+  }();
+
+  constexpr void infer(Infer& i) const {
+    if (i.dtype(0) != element) return i.fail_type("input is ", i.dtype(0), ", the weights are for ", element);
+    const Dims& x = i.dims(0);
+    if (x.ranked()) {
+      if (x.rank() != 2 && x.rank() != 3) return i.fail("input: rank ", x.rank(), ", expected 2 or 3");
+      if (x[x.rank() - 1].differs(hidden)) return i.fail("input: ", x, " does not end with ", hidden);
+    }
+    const Dim tokens = x.ranked() ? x.product(0, x.rank() - 1) : Dim();
+    if (i.expect_extents(1, {tokens, experts}) && i.expect_extents(2, {tokens, experts})) i.out(0, x);
+  }
+  template <class T>
+  void compute(TensorView<const T> x, TensorView<const T> router, TensorView<const T> router_weights,
+               TensorView<T> y) const {
+    op.mix(x, router, router_weights, {first.n, second.k}, first.product(), second.product(), y);
+  }
+};
+
+template <uint32_t Filter>
+Prepared QMoE::prepare(const KnownOperands& in) const {
+  const AnyTensor *w1 = in.constant(2), *scales1 = in.constant(3), *w2 = in.constant(5),
+                  *scales2 = in.constant(6);
+  if (w1 == nullptr || scales1 == nullptr || w2 == nullptr || scales2 == nullptr) return {};
+  for (const int k : {4, 7, 11, 12})
+    if (in.has(k) && in.constant(k) == nullptr) return {};
+  const int64_t each = 8 / expert_weight_bits, hidden = w1->extents()[2] * each;
+  PackedExperts p{
+      .op = *this, .element = in.infos[0].type.element, .experts = w1->extents()[0], .hidden = hidden};
+  if (k > p.experts) return {};
+  const int64_t block = divides(hidden) ? block_size : 0;
+  p.first =
+      PackedExpertLayer::packed(*w1, *scales1, in.constant(11), in.constant(4), expert_weight_bits, block);
+  p.second =
+      PackedExpertLayer::packed(*w2, *scales2, in.constant(12), in.constant(7), expert_weight_bits, block);
+  if (p.first.experts.empty() || p.second.experts.empty()) return {};
+  return {AnyOperator::make<PackedExperts, Filter>(p), {0, 1, 14}};
+}
 
 }  // namespace tenon::TENON_ABI::op::com_microsoft
 

@@ -17,9 +17,26 @@ class AnyOperator;
 class Lowering;
 
 namespace op {
+/// What a program knows of a node's operands: their types and extents, and the elements of constants, null
+/// for others.
+struct KnownOperands {
+  std::span<const Info> infos;
+  std::span<const AnyTensor* const> constants;
+
+  /// The elements of operand k, or null.
+  const AnyTensor* constant(int k) const {
+    return static_cast<std::size_t>(k) < constants.size() ? constants[static_cast<std::size_t>(k)] : nullptr;
+  }
+  bool has(int k) const {
+    return static_cast<std::size_t>(k) < infos.size() && infos[static_cast<std::size_t>(k)].present();
+  }
+};
+
+struct Prepared;
 /// The `prepare` of OperatorClass; in prepare.hpp.
 template <class Op, uint32_t Filter>
-constexpr auto prepare_function() -> AnyOperator (*)(const std::shared_ptr<const void>& object, DType x);
+constexpr auto prepare_function()
+    -> Prepared (*)(const std::shared_ptr<const void>& object, const KnownOperands& in);
 }  // namespace op
 
 namespace detail {
@@ -66,9 +83,9 @@ struct OperatorClass {
   /// time. Null for operators that no function defines.
   std::vector<int32_t> (*lower)(const void* object, Lowering& to);
   bool is_function;  ///< there is no `compute`: `run` runs the nodes of `lower`
-  /// The same operator for an X of a given type, with tables built from its attributes. Null for operators
-  /// that build none.
-  AnyOperator (*prepare)(const std::shared_ptr<const void>& object, DType x);
+  /// The operator with the work done that each run would repeat: tables built from its attributes, or
+  /// constant operands laid out. Null for operators that have no such work.
+  op::Prepared (*prepare)(const std::shared_ptr<const void>& object, const op::KnownOperands& in);
   /// Where the elements of the first output come from, given the attributes. Null if these do not matter.
   op::Elements (*elements)(const void* object);
 
@@ -221,8 +238,8 @@ class AnyOperator {
   bool is_function() const { return class_->is_function; }
 
   bool prepares() const { return class_->prepare != nullptr; }
-  /// The operator with its work on attributes done, for a first operand of element type `x`.
-  AnyOperator prepared(DType x) const { return class_->prepare(object_, x); }
+  /// The operator with the work done that each run would repeat, for these operands.
+  op::Prepared prepared(const op::KnownOperands& in) const;
   /// The same operator in place of `old`, by whose name and version messages call it.
   AnyOperator in_place_of(const AnyOperator& old) const {
     AnyOperator op = *this;
