@@ -39,14 +39,16 @@ def operator_pack(name, domain, include = "include", most_bytes = None, deps = [
         name = name + "_units",
         headers = headers,
         register = register,
+        units = 8,
         **kwargs
     )
     native.cc_library(
         name = name + "_operators",
         srcs = [name + "_units"],
+        local_defines = ["TENON_COMPILED_SESSION"],  # ONNX's operators are compiled
         deps = [
             name,
-            "//loader:kernels",
+            "//loader:operators",
         ],
         **kwargs
     )

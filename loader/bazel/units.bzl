@@ -49,18 +49,19 @@ kernel_units = rule(
     ),
 )
 
-def _unit_of(header):
+def _unit_of(header, units):
     """The number of a header's unit follows from its name alone: a new operator recompiles one unit.
 
-    The factor spreads ONNX's operators evenly: at most ten a unit.
+    The factor spreads ONNX's operators evenly: at most 16 in each of 20 units. More units would compile more
+    often what all of them share.
     """
     name = header.basename[:-len(".hpp")]
-    return (7 * len(name) + "abcdefghijklmnopqrstuvwxyz".find(name[0])) % 40
+    return (7 * len(name) + "abcdefghijklmnopqrstuvwxyz".find(name[0])) % units
 
 def _operator_units(ctx):
     headers_of = {}
     for header in _sorted(ctx.files.headers):
-        headers_of.setdefault(_unit_of(header), []).append(header)
+        headers_of.setdefault(_unit_of(header, ctx.attr.units), []).append(header)
 
     units = []
     functions = []
@@ -72,6 +73,7 @@ def _operator_units(ctx):
             "operators.cc.in",
             ctx.actions.declare_file("%s/unit_%d.cc" % (ctx.label.name, index)),
             INCLUDES = _includes(headers),
+            REGISTERS = "\n".join(["TENON_REGISTERS(\"%s\")" % _include(header) for header in headers]),
             FUNCTION = functions[-1],
             CALLS = "\n".join(["  register_header<\"%s\">(registry);" % _include(header) for header in headers]),
         ))
@@ -92,6 +94,7 @@ operator_units = rule(
         _TEMPLATES,
         headers = attr.label_list(allow_files = True),
         register = attr.string(default = "register_all"),
+        units = attr.int(default = 20),
     ),
 )
 

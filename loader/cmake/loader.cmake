@@ -93,7 +93,7 @@ foreach(level IN LISTS TENON_LEVELS TENON_LAYOUTS)
   target_compile_options(${open} PRIVATE $<$<NOT:$<CONFIG:Debug>>:-O3> ${TENON_LEVEL_OPTIONS_${level}})
   set_target_properties(${open} PROPERTIES CXX_EXTENSIONS OFF POSITION_INDEPENDENT_CODE ON)
 endforeach()
-tenon_operator_units(units "${PROJECT_BINARY_DIR}/units/operator_units" register_all ${TENON_OPERATOR_HEADERS})
+tenon_operator_units(units "${PROJECT_BINARY_DIR}/units/operator_units" register_all 20 ${TENON_OPERATOR_HEADERS})
 
 set(proto "${PROJECT_SOURCE_DIR}/loader/onnx.proto")
 set(written "${PROJECT_BINARY_DIR}/loader/onnx.pb.cc" "${PROJECT_BINARY_DIR}/loader/onnx.pb.h")

@@ -16,7 +16,7 @@ function(tenon_add_pack name domain folder)
   set(FUNCTION "register_${name}")
   tenon_write_unit("${written}/include/tenon/op/${domain}.hpp" pack.hpp.in ${headers})
 
-  tenon_operator_units(units "${written}/${name}_units" "register_${name}" ${headers})
+  tenon_operator_units(units "${written}/${name}_units" "register_${name}" 8 ${headers})
   add_library(${name} STATIC ${units})
   target_include_directories(${name} PUBLIC "$<BUILD_INTERFACE:${written}/include>" "$<BUILD_INTERFACE:${folder}>")
   target_link_libraries(${name} PUBLIC tenon_loader)

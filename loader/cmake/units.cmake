@@ -21,22 +21,22 @@ endfunction()
 
 # The number of a header's unit follows from its name alone, so that a new operator recompiles one unit and
 # not all.
-function(tenon_unit_of header result)
+function(tenon_unit_of header units result)
   get_filename_component(name "${header}" NAME_WE)
   string(LENGTH "${name}" length)
   string(SUBSTRING "${name}" 0 1 first)
   string(FIND "abcdefghijklmnopqrstuvwxyz" "${first}" place)
-  math(EXPR unit "(7 * ${length} + ${place}) % 40")
+  math(EXPR unit "(7 * ${length} + ${place}) % ${units}")
   set(${result} ${unit} PARENT_SCOPE)
 endfunction()
 
-# tenon_operator_units(RESULT FOLDER REGISTER HEADER…): sets RESULT to units that register the headers'
-# operators, and to one with tenon::REGISTER, which calls them all.
-function(tenon_operator_units result folder register)
+# tenon_operator_units(RESULT FOLDER REGISTER COUNT HEADER…): sets RESULT to at most COUNT units that register the
+# headers' operators, and to one with tenon::REGISTER, which calls them all.
+function(tenon_operator_units result folder register count)
   list(SORT ARGN)
   set(units)
   foreach(header IN LISTS ARGN)
-    tenon_unit_of("${header}" unit)
+    tenon_unit_of("${header}" ${count} unit)
     list(APPEND units ${unit})
     list(APPEND headers_of_${unit} "${header}")
   endforeach()
@@ -49,11 +49,14 @@ function(tenon_operator_units result folder register)
   foreach(unit IN LISTS units)
     set(FUNCTION "${register}_${unit}")
     set(CALLS "")
+    set(REGISTERS "")
     foreach(header IN LISTS headers_of_${unit})
       tenon_include_of("${header}" path)
       string(APPEND CALLS "\n  register_header<\"${path}\">(registry);")
+      string(APPEND REGISTERS "\nTENON_REGISTERS(\"${path}\")")
     endforeach()
     string(SUBSTRING "${CALLS}" 1 -1 CALLS)
+    string(SUBSTRING "${REGISTERS}" 1 -1 REGISTERS)
     tenon_write_unit("${folder}/unit_${unit}.cc" operators.cc.in ${headers_of_${unit}})
     list(APPEND files "${folder}/unit_${unit}.cc")
     string(APPEND declarations "\nvoid ${FUNCTION}(Registry& registry);")

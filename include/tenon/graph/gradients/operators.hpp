@@ -9,7 +9,7 @@ namespace gradients {
 /// Adds operators, compiled for the element types in Filter.
 template <uint32_t Filter, class... Op>
 void add_operators(Registry& registry) {
-  (registry.add(operator_class<Op, Filter>), ...);
+  (registry.add(tenon::detail::class_of<Op, Filter>()), ...);
 }
 }  // namespace gradients
 

@@ -1,5 +1,7 @@
-// For the units that register operators, which the build writes: each includes this header first, then the
-// headers of some operators, and calls register_header for each of them.
+// For the units that register operators, which the build writes: each includes this header first, says which
+// headers it registers (TENON_REGISTERS), includes them, and calls register_header for each of them. It
+// compiles the classes of their operators; it takes those of ONNX's other operators, of which functions and
+// old forms are made, from the units that register these.
 #pragma once
 
 #include "tenon/op/framework/registry.hpp"
@@ -33,6 +35,21 @@ struct OperatorsOf {
   static constexpr std::string_view names{};
 };
 
+/// Whether the unit registers the operators of a header.
+template <HeaderPath>
+inline constexpr bool registers = false;
+
+/// Stands for an operator of which another unit defines library_class.
+template <class Op>
+struct Elsewhere;
+template <class Op, bool here>
+using Registered = std::conditional_t<here, Op, Elsewhere<Op>>;
+
+template <class Op>
+inline constexpr const OperatorClass* class_here = &operator_class<Op>;
+template <class Op>
+inline constexpr const OperatorClass* class_here<Elsewhere<Op>> = nullptr;
+
 /// Item k of a list.
 constexpr std::string_view item(std::string_view list, std::size_t k) {
   for (; k > 0; --k) list.remove_prefix(list.find(", ") + 2);
@@ -49,6 +66,8 @@ void register_header(Registry& registry) {
   if constexpr (Of::List::size > 0) {
     [&]<class... Ops, std::size_t... k>(detail::OperatorList<Ops...>, std::index_sequence<k...>) {
       static constexpr std::string_view names[] = {detail::item(Of::names, k)...};
+      // Makes the compiler emit the functions, which other units call.
+      [[gnu::used]] static constexpr const OperatorClass& (*classes[])() = {&detail::library_class<Ops>...};
       (register_operator<Ops>(registry, {names[k], header.text}), ...);
     }(typename Of::List(), std::make_index_sequence<Of::List::size>());
   } else {
@@ -64,8 +83,21 @@ void register_header(Registry& registry) {
 
 }  // namespace tenon::TENON_ABI
 
+#define TENON_REGISTERS(header) \
+  template <>                   \
+  inline constexpr bool tenon::detail::registers<header> = true;
+
+#define TENON_LIBRARY_CLASS(Op)                                                                           \
+  template <>                                                                                             \
+  inline const tenon::OperatorClass&                                                                      \
+  tenon::detail::library_class<tenon::detail::Registered<Op, tenon::detail::registers<__FILE__>>>() {     \
+    return *tenon::detail::class_here<tenon::detail::Registered<Op, tenon::detail::registers<__FILE__>>>; \
+  }
+
 #undef TENON_OPERATORS
 #define TENON_OPERATORS(...)                                \
+  TENON_EACH(TENON_LISTED, __VA_ARGS__)                     \
+  TENON_EACH(TENON_LIBRARY_CLASS, __VA_ARGS__)              \
   template <>                                               \
   struct tenon::detail::OperatorsOf<__FILE__> {             \
     using List = tenon::detail::OperatorList<__VA_ARGS__>;  \

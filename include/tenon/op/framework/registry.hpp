@@ -126,6 +126,30 @@ template <class Op, uint32_t Filter = ~uint32_t{0}>
     .elements = op::elements_function<Op>(),
 };
 
+namespace detail {
+
+/// The class of one of ONNX's operators, compiled by the library's unit that registers it (registration.hpp).
+template <class Op>
+const OperatorClass& library_class();
+
+/// Whether a unit takes an operator's class from the library that it links.
+template <class Op>
+inline constexpr bool is_in_library =
+#ifdef TENON_COMPILED_SESSION
+    is_listed<Op> && (Op::spec.domain.empty() || Op::spec.domain.starts_with("ai.onnx"));
+#else
+    false;
+#endif
+
+/// An operator's class: the library's, which has every element type, or one that the unit compiles.
+template <class Op, uint32_t Filter = ~uint32_t{0}>
+const OperatorClass& class_of() {
+  if constexpr (is_in_library<Op>) return library_class<Op>();
+  else return operator_class<Op, Filter>;
+}
+
+}  // namespace detail
+
 /// An operator with its attributes, at a version of its specification. Copies share the object.
 class AnyOperator {
  public:
@@ -138,7 +162,7 @@ class AnyOperator {
   /// From an operator object, at its newest version.
   template <class Op, uint32_t Filter = ~uint32_t{0}>
   static AnyOperator make(const Op& op) {
-    return {operator_class<Op, Filter>, detail::shared_object(op), Op::spec.latest()};
+    return {detail::class_of<Op, Filter>(), detail::shared_object(op), Op::spec.latest()};
   }
 
   explicit operator bool() const { return class_ != nullptr; }
@@ -428,7 +452,7 @@ class Registry {
   }
   template <op::Operator Op>
   void add(OperatorSource source = {}) {
-    add(operator_class<Op>, source);
+    add(detail::class_of<Op>(), source);
   }
 
   struct Found {

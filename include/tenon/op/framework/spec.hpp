@@ -7,9 +7,24 @@
 #include "tenon/tensor/type.hpp"
 
 /// The last line of an operator's header lists its operators by their whole names, outside of all namespaces:
-/// TENON_OPERATORS(tenon::op::Add, tenon::op::Add_1). Only units that register operators read the list
-/// (registration.hpp).
-#define TENON_OPERATORS(...)
+/// TENON_OPERATORS(tenon::op::Add, tenon::op::Add_1), at most four. Units that register operators read more
+/// of the list (registration.hpp).
+#define TENON_OPERATORS(...) TENON_EACH(TENON_LISTED, __VA_ARGS__)
+#define TENON_LISTED(Op) \
+  template <>            \
+  inline constexpr bool tenon::detail::is_listed<Op> = true;
+
+/// F(item) for each item of a list.
+#define TENON_EACH(F, first, ...) F(first) __VA_OPT__(TENON_EACH_2(F, __VA_ARGS__))
+#define TENON_EACH_2(F, first, ...) F(first) __VA_OPT__(TENON_EACH_3(F, __VA_ARGS__))
+#define TENON_EACH_3(F, first, ...) F(first) __VA_OPT__(TENON_EACH_4(F, __VA_ARGS__))
+#define TENON_EACH_4(F, last) F(last)
+
+namespace tenon::TENON_ABI::detail {
+/// Whether a TENON_OPERATORS lists the operator.
+template <class Op>
+inline constexpr bool is_listed = false;
+}  // namespace tenon::TENON_ABI::detail
 
 namespace tenon::TENON_ABI::op {
 
