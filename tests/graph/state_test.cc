@@ -162,6 +162,14 @@ TEST_CASE("presents that do not grow are the next pasts") {
   s.run({{"x", ones}}, out, {.state = &state});
   s.run({{"x", ones}}, out, {.state = &fork});
   CHECK(test::floats(out["twice"]) == std::vector<float>{10, 20, 30});
+  s.run({{"x", ones}}, out, {.outputs = {"next"}, .state = &state});
+  test::check_error([&] { (void)out["next"].tensor().out(); }, {"may only be read"});
+  const Value held = out["next"];
+  for (float n = 7; n < 10; ++n) {
+    const Value next = s.run({{"x", ones}}, {.outputs = {"next"}, .state = &state})["next"];
+    CHECK(test::floats(next) == std::vector<float>{n, 2 * n, 3 * n});
+  }
+  CHECK(test::floats(held) == std::vector<float>{6, 12, 18});
 }
 
 TEST_CASE("a run that fails leaves the state as it was") {

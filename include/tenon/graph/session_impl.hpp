@@ -174,9 +174,10 @@ TENON_SESSION void Session::Core::run(State& state, const Feeds& feeds, Outputs&
   with_inputs(feeds, results, run,
               [&](const std::shared_ptr<Variant>& variant, std::span<const Value* const> inputs,
                   detail::Budget* budget) {
-                const std::span<Value> all = current.results(results.values_, variant->caches);
+                const std::vector<ValueId>& ids = variant->runner->program().outputs();
+                const std::span<Value> all = current.results(results.values_, ids, variant->caches);
                 variant->runner->run(inputs, nullptr, all, run.profile, budget, current.frame_state());
-                current.commit(results.values_, variant->caches);
+                current.commit(results.values_, ids, variant->caches);
               });
 }
 

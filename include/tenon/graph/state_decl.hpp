@@ -34,7 +34,8 @@ struct StateOptions {
 ///
 /// A run is given no past, except that the first one may be given values to start from. Without these, a past
 /// has the declared extents, other inputs' extents where they share a symbol, and no steps. A run
-/// returns no present, unless RunOptions::outputs names it.
+/// returns no present, unless RunOptions::outputs names it; such a result may only be read if the state keeps
+/// the same elements, which are copied if a later run writes to them while the result exists.
 /// - Where a present is its past followed by the steps of the run, the past is a cache of pages: a run adds
 ///   its steps and copies nothing, and attention reads the pages. Other readers get a copy.
 /// - Where it is its past with some rows written (TensorScatter, GroupQueryAttention), runs write them in

@@ -46,24 +46,35 @@ class State::Run {
   }
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
-  ~Run() { state_.running_ = false; }
+  ~Run() {
+    state_.lent_.clear();
+    state_.running_ = false;
+  }
 
-  /// The results of a run that writes `shown` results into the memory of old ones and then the presents of
-  /// pairs that are no caches.
-  std::span<Value> results(std::span<Value> shown, std::span<const CachePair> pairs) {
+  /// The results of a run of a program with these outputs: `shown` ones, in the memory of old results, then
+  /// the presents of pairs that are no caches. A present that is also shown lies in its past's memory as
+  /// well, unless a handle to an earlier result shows that.
+  std::span<Value> results(std::span<Value> shown, std::span<const ValueId> outputs,
+                           std::span<const CachePair> pairs) {
     state_.results_.clear();
-    state_.lent_.assign(shown.size(), {});
+    state_.lent_.assign(outputs.size(), {});
     for (Value& v : shown) state_.results_.push_back(std::move(v));
     for (std::size_t k = 0; k < pairs.size(); ++k) {
       if (pairs[k].kept) continue;
+      const ValueId present = outputs[state_.results_.size()];
+      for_each_named(present, shown.size(), outputs, [&](std::size_t n) { state_.results_[n] = {}; });
       state_.results_.push_back(std::move(state_.slots_[k].spare));
-      state_.lent_.push_back(pairs[k].updated ? to_lend(state_.slots_[k].value) : Storage());
+      if (!pairs[k].updated) continue;
+      const Storage memory = to_lend(state_.slots_[k].value);
+      for (std::size_t n = 0; n < outputs.size(); ++n)
+        if (outputs[n] == present) state_.lent_[n] = memory;
     }
     return state_.results_;
   }
   /// What the frame uses of the state.
   detail::RunState frame_state() const { return {state_.caches_, true, state_.lent_}; }
-  void commit(std::span<Value> shown, std::span<const CachePair> pairs) {
+  /// The state keeps presents; results that are presents too may be read only.
+  void commit(std::span<Value> shown, std::span<const ValueId> outputs, std::span<const CachePair> pairs) {
     std::size_t next = 0;
     for (Value& v : shown) v = std::move(state_.results_[next++]);
     for (std::size_t k = 0; k < pairs.size(); ++k) {
@@ -74,6 +85,8 @@ class State::Run {
         if (pairs[k].window >= 0) cache.rows.release(cache.past - pairs[k].window);
         continue;
       }
+      for_each_named(outputs[next], shown.size(), outputs,
+                     [&](std::size_t n) { shown[n] = shown[n].read_only(); });
       Value now = std::exchange(state_.results_[next++], {});
       slot.whole = true, slot.updated = pairs[k].updated;
       if (!slot.updated) slot.spare = std::exchange(slot.value, std::move(now));
@@ -83,6 +96,12 @@ class State::Run {
   }
 
  private:
+  /// Calls f(n) for each shown result n that is this value.
+  template <class F>
+  static void for_each_named(ValueId value, std::size_t shown, std::span<const ValueId> outputs, F f) {
+    for (std::size_t n = 0; n < shown; ++n)
+      if (outputs[n] == value) f(n);
+  }
   /// The memory of a past, for its present, unless a fork has it too: it would see the writes.
   static Storage to_lend(const Value& past) {
     const Storage& s = past.tensor().storage();
