@@ -44,7 +44,7 @@ inline Graph decoder(Form form, int64_t window = -1) {
     op::Attention attention{.is_causal = 1};
     attention.left_window_size = window;
     if (form == Form::packed_attention) attention.q_num_heads = attention.kv_num_heads = heads;
-    const std::string names[] = {"y", "present_key", "present_value"};
+    const std::string names[] = {"y", "present_key", "present_value", "scores"};
     const auto out =
         g.add_node("attention", AnyOperator::make(attention), {q, k, v, -1, past_key, past_value}, names);
     for (int i = 0; i < 3; ++i) g.add_output(names[i], out[static_cast<std::size_t>(i)]);

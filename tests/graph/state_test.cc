@@ -166,10 +166,103 @@ TEST_CASE("presents that do not grow are the next pasts") {
   test::check_error([&] { (void)out["next"].tensor().out(); }, {"may only be read"});
   const Value held = out["next"];
   for (float n = 7; n < 10; ++n) {
-    const Value next = s.run({{"x", ones}}, {.outputs = {"next"}, .state = &state})["next"];
-    CHECK(test::floats(next) == std::vector<float>{n, 2 * n, 3 * n});
+    const Value sums = s.run({{"x", ones}}, {.outputs = {"next"}, .state = &state})["next"];
+    CHECK(test::floats(sums) == std::vector<float>{n, 2 * n, 3 * n});
   }
   CHECK(test::floats(held) == std::vector<float>{6, 12, 18});
+}
+
+namespace {
+
+/// y is past and x along an axis, in the type of x.
+Session joined(DType type, int axis, bool first = false) {
+  Graph g;
+  Dims extents{2, 3, 2};
+  extents[axis] = g.symbol("steps");
+  const ValueId x = g.add_input("x", type, extents);
+  extents[axis] = g.symbol("past");
+  const ValueId past = g.add_input("past", type, extents);
+  g.add_output("y", node(g, op::Concat{.axis = axis - 3}, {first ? x : past, first ? past : x}, "y"));
+  return Session(std::move(g), {.passes = standard_passes()});
+}
+/// (2,3,2) with `steps` along an axis, whose numbers tell their places; they go on from step `from`.
+template <class T>
+Tensor<T> places(int axis, int64_t from, int64_t steps) {
+  Extents extents{2, 3, 2};
+  extents[axis] = steps;
+  Tensor<T> t(extents);
+  const AxisSplit split = split_at(extents, axis);
+  for (int64_t k = 0; k < t.size(); ++k) {
+    const int64_t inner = k % split.inner, step = k / split.inner % steps, outer = k / split.inner / steps;
+    const int64_t number = (from + step) * 7 + outer * 2 + inner;
+    if constexpr (std::is_same_v<T, std::string>) t[k] = str_cat("a long text, number ", number);
+    else t[k] = T(static_cast<int>(number % 8));
+  }
+  return t;
+}
+template <class T>
+void check_cut(int axis) {
+  CAPTURE(axis);
+  const Session s = joined(dtype_of<T>, axis);
+  State state({.pairs = {{"past", "y"}}});
+  const auto run = [&](State& in, int64_t from, int64_t to) {
+    const Value x = places<T>(axis, from, to - from);
+    const Value y = s.run({{"x", x}}, {.outputs = {"y"}, .state = &in})["y"];
+    const Tensor<T> expected = places<T>(axis, 0, to);
+    REQUIRE(y.tensor().extents() == expected.extents());
+    for (int64_t k = 0; k < expected.size(); ++k) REQUIRE(y.view<T>()[k] == expected[k]);
+  };
+  run(state, 0, 5);
+  run(state, 5, 6);
+  CHECK(state.length() == 6);
+  State fork = state.fork();
+  state.truncate(3);
+  CHECK(state.length() == 3);
+  run(state, 3, 7);
+  fork.truncate(8);
+  run(fork, 6, 9);
+  fork.truncate(0);
+  run(fork, 0, 2);
+}
+
+}  // namespace
+
+TEST_CASE("truncation shortens pasts that are no caches along their steps") {
+  for (int axis : {0, 1, 2}) {
+    check_cut<float>(axis);
+    check_cut<double>(axis);
+    check_cut<int8_t>(axis);
+    check_cut<std::string>(axis);
+  }
+  // A state that says which axis it is, and others whose steps do not come one after the other.
+  const Session s = joined(DType::float32, 1, true);
+  for (int axis : {-1, 0, 1}) {
+    State state({.pairs = {{"past", "y", axis}}});
+    for (int64_t k = 0; k < 3; ++k) s.run({{"x", places<float>(1, k, 1)}}, {.state = &state});
+    CHECK(state.length() == (axis == 1 ? 3 : axis == 0 ? 2 : 0));
+    if (axis == 1) state.truncate(2);
+    else if (axis == 0) CHECK(*state.past_without(3) == "past");
+    else test::check_error([&] { state.truncate(2); }, {"state: 'past' is no cache"});
+    test::check_error([&] { state.truncate(-1); }, {"state: it cannot be cut to -1 steps"});
+  }
+}
+
+TEST_CASE("truncation shortens the pasts of an Attention whose scores are read") {
+  const Tensor<float> x = numbers({2, 9, width}, 3);
+  const Session s = session_of(Form::attention);
+  const Value expected = whole(s, Form::attention, x);
+  State state({.pairs = pairs});
+  const auto run = [&](int64_t from, int64_t to) {
+    const Outputs out =
+        s.run(feeds_of(Form::attention, x, from, to), {.outputs = {"y", "scores"}, .state = &state});
+    check_close(steps_of(out["y"], 0, to - from), steps_of(expected, from, to));
+    CHECK(out["scores"].tensor().extents() == Extents{2, heads, to - from, to});
+  };
+  run(0, 6);
+  run(6, 8);
+  CHECK(state.length() == 8);
+  state.truncate(5);
+  run(5, 9);
 }
 
 TEST_CASE("a run that fails leaves the state as it was") {

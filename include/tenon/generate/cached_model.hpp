@@ -121,7 +121,7 @@ class CachedModel {
     // A state adds steps to caches in place. It does not serve the presents of another model.
     StateOptions options;
     for (const Past& c : caches_)
-      if (!c.cross) options.pairs.push_back({*c.past, *c.present});
+      if (!c.cross) options.pairs.push_back({*c.past, *c.present, c.axis});
     if (!first_ && !options.pairs.empty()) state_.emplace(std::move(options));
   }
 
@@ -171,8 +171,8 @@ class CachedModel {
             "the cache does not have a step for each token, so drafted tokens cannot be taken out of it");
     };
     if (state_) {
-      const std::string* const whole = state_->whole_past();
-      if (whole != nullptr) refuse(*whole);
+      const std::string* const uncut = state_->past_without(this->held());
+      if (uncut != nullptr) refuse(*uncut);
       state_->truncate(held);
       return forget(held);
     }

@@ -18,6 +18,7 @@ struct CachePair {
   // What the pass keep_caches decides:
   bool updated = false;  ///< the present may lie in the past's memory
   bool kept = false;     ///< the run reads and extends a cache; the program has neither input nor output
+  int axis = -1;         ///< the present is the past and steps after it along this axis; -1: not known
   int64_t window = -1;   ///< steps before the last ones, of this number, are never read; -1: all may be
 };
 

@@ -14,6 +14,9 @@ namespace tenon::TENON_ABI {
 /// The names of an input and of the output that replaces it in the next run.
 struct StatePair {
   std::string past, present;
+  /// The axis along which a run adds its steps after the earlier ones; -1: the one that a Concat or an
+  /// Attention of the graph makes it, or none. Truncation shortens a past that is no cache along it.
+  int axis = -1;
   bool operator==(const StatePair&) const = default;
 };
 
@@ -60,10 +63,11 @@ class State {
     return *this;
   }
 
-  /// The steps that the caches hold, released ones included; 0 without caches.
+  /// The steps that caches and pasts with a known axis hold, released ones included; 0 without these.
   [[nodiscard]] int64_t length() const {
     int64_t length = 0;
     for (const StepCache& c : caches_) length = std::max(length, c.past);
+    for (const Slot& s : slots_) length = std::max(length, s.steps());
     return length;
   }
   /// The bytes of pages and values; shared ones count for each fork.
@@ -81,15 +85,16 @@ class State {
     for (Slot& s : copy.slots_) s.spare = {};
     return copy;
   }
-  /// The name of a past that truncation cannot shorten: it is no cache, and runs do not write rows into it.
+  /// The name of a past that has not got `steps` steps, of which truncation could cut the last ones: it is no
+  /// cache, runs do not write rows into it, and no axis of that extent is known to be that of its steps.
   /// Null: there is none.
-  [[nodiscard]] const std::string* whole_past() const {
+  [[nodiscard]] const std::string* past_without(int64_t steps) const {
     for (const Slot& s : slots_)
-      if (s.whole && !s.updated) return &s.pair.past;
+      if (s.whole && !s.updated && s.steps() != steps) return &s.pair.past;
     return nullptr;
   }
-  /// Forgets the steps from `length` on. Error{invalid_argument} where they are not held in caches alone, or
-  /// were released.
+  /// Forgets the steps from `length` on. Error{invalid_argument} where a past has not got length() steps
+  /// (past_without), where they were released, and for a negative length.
   void truncate(int64_t length);
   /// Forgets everything.
   void clear() {
@@ -112,6 +117,11 @@ class State {
     Value value{}, spare{};  // of a past that is no cache, and memory for the next one
     bool whole = false;      // a run has given it a value
     bool updated = false;    // runs write into it
+    int axis = -1;           // of its steps; -1: not known
+    int64_t steps() const {  // -1: not known
+      const bool known = whole && !updated && value.is_tensor() && axis >= 0 && axis < value.tensor().rank();
+      return known ? value.tensor().extents()[axis] : -1;
+    }
   };
   class Run;
 
@@ -127,18 +137,5 @@ class State {
   std::vector<Value> results_;     // of a run: its outputs, then the presents that are no caches
   std::atomic<bool> running_ = false;
 };
-
-inline void State::truncate(int64_t length) {
-  if (const std::string* const past = whole_past())
-    raise(ErrorCode::invalid_argument, "state", "'", *past, "' is no cache, and has no shorter form");
-  for (const StepCache& c : caches_)
-    if (length < c.rows.begin())
-      raise(ErrorCode::invalid_argument, "state", "the steps before ", c.rows.begin(),
-            " were released, so that it cannot be cut to ", length);
-  for (StepCache& c : caches_) {
-    c.past = std::min(c.past, length);
-    c.rows.truncate(c.past);
-  }
-}
 
 }  // namespace tenon::TENON_ABI

@@ -4,14 +4,17 @@
 #include "tenon/graph/passes/keep_caches.hpp"
 #include "tenon/graph/session.hpp"
 #include "tenon/graph/state_decl.hpp"
+#include "tenon/op/families/copy_along.hpp"
+
+#ifdef TENON_COMPILED_SESSION
+#define TENON_STATE
+#else
+#define TENON_STATE inline
+#endif
 
 namespace tenon::TENON_ABI {
 
-#ifndef TENON_COMPILED_SESSION
-inline
-#endif
-    State::State(StateOptions options)
-    : State(options, &passes::keep_caches) {
+TENON_STATE State::State(StateOptions options) : State(options, &passes::keep_caches) {
   for (StatePair& p : options.pairs) {
     for (const Slot& s : slots_)
       if (s.pair.past == p.past || s.pair.present == p.present)
@@ -23,4 +26,30 @@ inline
   options_.pairs.clear();
 }
 
+TENON_STATE void State::truncate(int64_t length) {
+  const auto refuse = [](const auto&... why) { raise(ErrorCode::invalid_argument, "state", why...); };
+  const int64_t held = this->length();
+  if (length < 0) refuse("it cannot be cut to ", length, " steps");
+  if (const std::string* const past = past_without(held))
+    refuse("'", *past, "' is no cache, and no axis of it is known to have the ", held, " steps");
+  for (const StepCache& c : caches_)
+    if (length < c.rows.begin())
+      refuse("the steps before ", c.rows.begin(), " were released, so that it cannot be cut to ", length);
+  for (StepCache& c : caches_) {
+    c.past = std::min(c.past, length);
+    c.rows.truncate(c.past);
+  }
+  for (Slot& s : slots_) {
+    if (s.steps() <= length) continue;
+    const AnyTensor& all = s.value.tensor();
+    Extents extents = all.extents();
+    extents[s.axis] = length;
+    AnyTensor first = AnyTensor::uninitialized(all.dtype(), extents, allocator());
+    op::copy_along(s.axis, all, 0, first.out(), 0, length);
+    s.value = std::move(first);
+  }
+}
+
 }  // namespace tenon::TENON_ABI
+
+#undef TENON_STATE

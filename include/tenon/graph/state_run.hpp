@@ -89,6 +89,7 @@ class State::Run {
                      [&](std::size_t n) { shown[n] = shown[n].read_only(); });
       Value now = std::exchange(state_.results_[next++], {});
       slot.whole = true, slot.updated = pairs[k].updated;
+      slot.axis = slot.pair.axis >= 0 ? slot.pair.axis : pairs[k].axis;
       if (!slot.updated) slot.spare = std::exchange(slot.value, std::move(now));
       else if (now.tensor().data() != slot.value.tensor().data())
         slot.value = with_room(now.tensor(), slot.value.tensor());

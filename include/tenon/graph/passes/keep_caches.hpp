@@ -57,8 +57,8 @@ class KeptCaches {
     const std::vector<ValueId>& in = p_.node(n).inputs;
     if (concat == nullptr || in.size() != 2 || in[0] != pair(k).past || in[1] == in[0]) return;
     const Dims& fresh = p_.info(in[1]).dims;
-    if (!fresh.ranked() || fresh.rank() != 4 || (concat->axis != 2 && concat->axis != -2) ||
-        !is_fused_type(p_, in[1]))
+    if (fresh.ranked() && concat->axis) pair(k).axis = resolve_axis(*concat->axis, fresh.rank());
+    if (!fresh.ranked() || fresh.rank() != 4 || pair(k).axis != 2 || !is_fused_type(p_, in[1]))
       return p_.skipped(n, "it does not append steps of (batch, heads, steps, size)");
     rows_[k] = {n, in[1], 0, -1, -1};
   }
@@ -72,6 +72,7 @@ class KeptCaches {
         node.outputs[2] != present(v) || node.inputs.size() < 6 || node.inputs[4] != pair(k).past ||
         node.inputs[5] != pair(v).past)
       return;
+    pair(k).axis = pair(v).axis = 2;
     if (node.outputs.size() > 3 && (!p_.readers(node.outputs[3]).empty() || p_.is_output(node.outputs[3])))
       return p_.skipped(n, "its scores are read");
     const Dims &q = p_.info(node.inputs[0]).dims, &value = p_.info(node.inputs[2]).dims;
