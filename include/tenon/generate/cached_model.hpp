@@ -8,6 +8,7 @@
 #include "tenon/generate/generator.hpp"
 #include "tenon/generate/parts_finder.hpp"
 #include "tenon/graph/state_decl.hpp"
+#include "tenon/op/families/copy_along.hpp"
 
 namespace tenon::TENON_ABI::detail {
 
@@ -24,13 +25,6 @@ inline AnyTensor first_steps(const AnyTensor& cache, int axis, int64_t steps) {
   auto* to = static_cast<std::byte*>(part.out().data());
   for (int64_t k = 0; k < split.outer; ++k, from += row, to += kept) std::memcpy(to, from, kept);
   return part;
-}
-
-/// A tensor of zeros.
-inline AnyTensor zeros(DType dtype, const Extents& extents) {
-  AnyTensor t = AnyTensor::uninitialized(dtype, extents);
-  if (t.size() > 0) std::memset(t.out().data(), 0, static_cast<std::size_t>(t.bytes()));
-  return t;
 }
 
 /// The numbers number(k) in the type that an input declares.
@@ -233,7 +227,7 @@ class CachedModel {
     Extents extents;
     for (int k = 0; k < dims.rank(); ++k)
       extents.push_back(k == batch ? batch_ : k == s.axis ? first_extent(c) : dims[k].value());
-    if (!later_.is_given(c.past)) later_.feed(c.past) = zeros(e.info.type.element, extents);
+    if (!later_.is_given(c.past)) later_.feed(c.past) = op::zeros(e.info.type.element, extents);
     return s;
   }
   // A model may declare that the caches of the encoder have as many steps as its states.

@@ -1,10 +1,9 @@
 // A run of a session with a State.
 #pragma once
 
-#include <cstring>
-
 #include "tenon/graph/frame.hpp"
 #include "tenon/graph/state_decl.hpp"
+#include "tenon/op/families/copy_along.hpp"
 
 namespace tenon::TENON_ABI {
 
@@ -29,9 +28,7 @@ inline Value first_past(const Graph& graph, const Graph::ValueEntry& past,
     }
     extents.push_back(extent);
   }
-  AnyTensor t = AnyTensor::uninitialized(i.type.element, extents, allocator);
-  if (i.type.element != DType::string) std::memset(t.out().data(), 0, static_cast<std::size_t>(t.bytes()));
-  return t;
+  return op::zeros(i.type.element, extents, allocator);
 }
 
 }  // namespace detail
@@ -115,19 +112,9 @@ class State::Run {
     for (int d = 0; d < now.rank() && now.rank() == past.rank(); ++d)
       if (extents[d] > past.extents()[d]) axis = d;
     if (axis >= 0) extents[axis] = std::max(extents[axis], 2 * past.extents()[axis]);
-    if (extents == now.extents() || is_packed(now.dtype()) || now.dtype() == DType::string)
-      return AnyTensor(now);
-    AnyTensor grown = AnyTensor::uninitialized(now.dtype(), extents, state_.allocator());
-    int64_t outer = 1;
-    for (int d = 0; d < axis; ++d) outer *= extents[d];
-    const auto step = static_cast<std::size_t>(grown.bytes() / std::max<int64_t>(outer, 1)),
-               held = static_cast<std::size_t>(now.bytes() / std::max<int64_t>(outer, 1));
-    auto* to = static_cast<std::byte*>(grown.out().data());
-    const auto* from = static_cast<const std::byte*>(now.data());
-    for (int64_t o = 0; o < outer; ++o, to += step, from += held) {
-      std::memcpy(to, from, held);
-      std::memset(to + held, 0, step - held);
-    }
+    if (extents == now.extents()) return AnyTensor(now);
+    AnyTensor grown = op::zeros(now.dtype(), extents, state_.allocator());
+    op::copy_along(axis, now, 0, grown.out(), 0, now.extents()[axis]);
     return grown;
   }
 

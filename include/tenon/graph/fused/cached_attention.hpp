@@ -5,6 +5,7 @@
 
 #include "tenon/graph/fused/fields.hpp"
 #include "tenon/op/families/attention.hpp"
+#include "tenon/op/families/copy_along.hpp"
 #include "tenon/tensor/paged_rows.hpp"
 
 namespace tenon::TENON_ABI::passes {
@@ -114,16 +115,8 @@ struct CacheRows {
     i.out(0, {x[0], x[1], i.element(1, 0), x[3]});
   }
   template <class T>
-  void compute(op::Context& c, TensorView<const T>, TensorView<const int64_t> steps,
-               TensorView<T> rows) const {
-    const PagedRows& from = detail::cache_of(c, cache).rows;
-    const RowPlaces places = from.places();
-    from.for_each_page([&](const void* data, int64_t first, int64_t count) {
-      count = std::min(count, steps[0] - first);
-      for (int64_t r = 0; count > 0 && r < rows.extent(0) * rows.extent(1); ++r)
-        std::copy_n(static_cast<const T*>(data) + r * places.head, count * rows.extent(3),
-                    rows.data() + (r * rows.extent(2) + first) * rows.extent(3));
-    });
+  void compute(op::Context& c, TensorView<const T>, TensorView<const int64_t>, TensorView<T> rows) const {
+    op::copy_steps(detail::cache_of(c, cache).rows, rows);
   }
 };
 

@@ -1,8 +1,8 @@
-// Parts of tensors along an axis.
+// Copies of steps, which are parts of tensors along an axis or of caches, and what they are copied to.
 #pragma once
 
 #include "tenon/kernels/move/move.hpp"
-#include "tenon/tensor/view.hpp"
+#include "tenon/tensor/paged_rows.hpp"
 
 namespace tenon::TENON_ABI::op {
 
@@ -15,6 +15,22 @@ inline void copy_along(int axis, AnyView x, int64_t from, AnyOut y, int64_t to, 
                 out_strides[] = {out.extent * out.inner, 1};
   kernels::move(x.dtype(), y.data(), {to * out.inner, out_strides}, x.data(), {from * in.inner, in_strides},
                 extents);
+}
+
+/// A tensor of zeros, or empty strings.
+inline AnyTensor zeros(DType dtype, const Extents& extents, Allocator& allocator = default_allocator()) {
+  AnyTensor t = AnyTensor::uninitialized(dtype, extents, allocator);
+  kernels::fill(dtype, t.out().data(), kernels::zero_element(dtype), t.size());
+  return t;
+}
+
+/// Copies the first steps of a cache to `to` (batch, heads, steps, size), as many as it has.
+inline void copy_steps(const PagedRows& from, AnyOut to) {
+  const Extents page{from.batch(), from.heads(), from.page_steps(), from.size()};
+  from.for_each_page([&](const void* data, int64_t first, int64_t count) {
+    count = std::min(count, to.extent(2) - first);
+    if (count > 0) copy_along(2, AnyView(from.dtype(), data, page), 0, to, first, count);
+  });
 }
 
 }  // namespace tenon::TENON_ABI::op
