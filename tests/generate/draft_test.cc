@@ -36,6 +36,11 @@ TEST_CASE("Generator: drafted by what the text has had before, the same texts") 
   check_drafts(g, g);
 }
 
+TEST_CASE("Generator: drafted for a merged model, the same texts") {
+  const Session s(language_model(1)), merged(language_model(1, {}, true));
+  check_drafts(Generator(merged), Generator(s));
+}
+
 TEST_CASE("Generator: drafted by another model, the same texts") {
   const Session s(language_model(1)), other(language_model(2));
   check_drafts(Generator(s, {.draft = {.session = &other}}), Generator(s));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "tenon/generate.hpp"
+#include "tenon/graph/body.hpp"
 #include "tenon/graph/session.hpp"
 #include "tenon/op/controlflow/if.hpp"
 #include "tenon/op/math/add.hpp"
@@ -51,8 +52,9 @@ inline ValueId product(Graph& g, ValueId x, int64_t columns, uint32_t seed) {
   return node(g, op::MatMul{}, {x, g.add_constant({}, weights({width, columns}, seed))});
 }
 
-/// A decoder with a mask, positions and a cache of two heads.
-inline Graph language_model(uint32_t seed = 1, const ModelNames& names = {}) {
+/// A decoder with a mask, positions and a cache of two heads; `merged` has branches for the first step and
+/// for later ones.
+inline Graph language_model(uint32_t seed = 1, const ModelNames& names = {}, bool merged = false) {
   Graph g;
   const Dim batch = g.symbol("batch"), steps = g.symbol("sequence"), total = g.symbol("total");
   const ValueId tokens = g.add_input(names.tokens, names.integers, {batch, steps});
@@ -63,11 +65,33 @@ inline Graph language_model(uint32_t seed = 1, const ModelNames& names = {}) {
   const ValueId value = g.add_input(names.past + "value", DType::float32, past);
   const ValueId x = embedding(g, tokens, positions, seed);
   const std::vector<std::string> results(3);
-  const auto attended = g.add_node(
-      "attention", AnyOperator::make(op::Attention{.is_causal = 1, .kv_num_heads = 2, .q_num_heads = 2}),
-      {product(g, x, width, seed + 2), product(g, x, width, seed + 3), product(g, x, width, seed + 4),
-       allowed(g, mask), key, value},
-      results);
+  std::vector<ValueId> operands{product(g, x, width, seed + 2),
+                                product(g, x, width, seed + 3),
+                                product(g, x, width, seed + 4),
+                                allowed(g, mask),
+                                key,
+                                value};
+  const auto attend = [&](Graph& to, std::vector<ValueId> in) {
+    return to.add_node("attention",
+                       AnyOperator::make(op::Attention{.is_causal = 1, .kv_num_heads = 2, .q_num_heads = 2}),
+                       std::move(in), results);
+  };
+  std::vector<ValueId> attended;
+  if (merged) {
+    const ValueId later = g.add_input("use_cache_branch", DType::bool_, {1});
+    const auto branch = [&](std::size_t count) {
+      Graph b = Graph::inside(g);
+      std::vector<ValueId> in;
+      for (std::size_t k = 0; k < count; ++k) in.push_back(b.capture(operands[k]));
+      for (const ValueId v : attend(b, std::move(in))) b.add_output(std::to_string(v), v);
+      return body(std::move(b));
+    };
+    attended =
+        g.add_node("choice", AnyOperator::make(op::If{.else_branch = branch(4), .then_branch = branch(6)}),
+                   {later}, results);
+  } else {
+    attended = attend(g, operands);
+  }
   const ValueId y = node(g, op::Add{}, {x, product(g, attended[0], width, seed + 5)});
   g.add_output(names.logits, product(g, y, vocabulary, seed + 6));
   g.add_output(names.present + "key", attended[1]);

@@ -24,8 +24,9 @@ constexpr int64_t heads = 2, size = 4, width = heads * size;
 enum class Form { attention, packed_attention, concat, concat_with_readers };
 
 /// x (batch, steps, 8) is projected to queries, keys and values; y is attention to all steps so far, causal.
-/// `concat` takes a mask, (batch, 1, steps, all steps); without it, Attention's own is_causal.
-inline Graph decoder(Form form, int64_t window = -1) {
+/// `concat` takes a mask, (batch, 1, steps, all steps); without it, Attention's own is_causal. The decoder of
+/// first steps has no past.
+inline Graph decoder(Form form, int64_t window = -1, bool first = false) {
   Graph g;
   const Dim batch = g.symbol("batch"), steps = g.symbol("steps"), past = g.symbol("past");
   const ValueId x = g.add_input("x", DType::float32, {batch, steps, width});
@@ -38,8 +39,11 @@ inline Graph decoder(Form form, int64_t window = -1) {
   };
   ValueId q = projected(1), k = projected(2), v = projected(3);
   if (form != Form::packed_attention) q = split(q), k = split(k), v = split(v);
-  const ValueId past_key = g.add_input("past_key", DType::float32, {batch, heads, past, size}),
-                past_value = g.add_input("past_value", DType::float32, {batch, heads, past, size});
+  ValueId past_key = -1, past_value = -1;
+  if (!first) {
+    past_key = g.add_input("past_key", DType::float32, {batch, heads, past, size});
+    past_value = g.add_input("past_value", DType::float32, {batch, heads, past, size});
+  }
   if (form == Form::attention || form == Form::packed_attention) {
     op::Attention attention{.is_causal = 1};
     attention.left_window_size = window;
@@ -51,8 +55,10 @@ inline Graph decoder(Form form, int64_t window = -1) {
     return g;
   }
   const ValueId mask = g.add_input("mask", DType::float32, {batch, 1, steps, g.symbol("all")});
-  k = node(g, op::Concat{.axis = 2}, {past_key, k}, "present_key");
-  v = node(g, op::Concat{.axis = -2}, {past_value, v}, "present_value");
+  if (!first) {
+    k = node(g, op::Concat{.axis = 2}, {past_key, k}, "present_key");
+    v = node(g, op::Concat{.axis = -2}, {past_value, v}, "present_value");
+  }
   const ValueId scores =
       node(g, op::Add{}, {node(g, op::MatMul{}, {q, node(g, op::Transpose{{0, 1, 3, 2}}, {k})}), mask});
   ValueId y = node(g, op::MatMul{}, {node(g, op::Softmax{}, {scores}), v}, "y");

@@ -12,21 +12,6 @@
 
 namespace tenon::TENON_ABI::detail {
 
-/// The first `steps` steps of a cache, along an axis.
-inline AnyTensor first_steps(const AnyTensor& cache, int axis, int64_t steps) {
-  Extents extents = cache.extents();
-  const AxisSplit split = split_at(extents, axis);
-  extents[axis] = steps;
-  AnyTensor part = AnyTensor::uninitialized(cache.dtype(), extents);
-  if (part.size() == 0) return part;
-  const auto row = static_cast<std::size_t>(packed_bytes(split.extent * split.inner, cache.dtype()));
-  const auto kept = static_cast<std::size_t>(packed_bytes(steps * split.inner, cache.dtype()));
-  const auto* from = static_cast<const std::byte*>(cache.data());
-  auto* to = static_cast<std::byte*>(part.out().data());
-  for (int64_t k = 0; k < split.outer; ++k, from += row, to += kept) std::memcpy(to, from, kept);
-  return part;
-}
-
 /// The numbers number(k) in the type that an input declares.
 template <class F>
 Value numbers_for(const Graph::ValueEntry& input, const Extents& extents, F number) {
@@ -112,11 +97,9 @@ class CachedModel {
       : later_(model, inputs), batch_(batch), tokens_(size(batch)), counted_(size(batch)) {
     if (first.session != nullptr) first_.emplace(first, inputs);
     for (const Cache& c : later_.parts().caches) caches_.push_back(start(c));
-    // A state adds steps to caches in place. It does not serve the presents of another model.
     StateOptions options;
-    for (const Past& c : caches_)
-      if (!c.cross) options.pairs.push_back({*c.past, *c.present, c.axis});
-    if (!first_ && !options.pairs.empty()) state_.emplace(std::move(options));
+    for (const Past& c : caches_) options.pairs.push_back({*c.past, *c.present, c.axis, c.cross});
+    if (!caches_.empty()) state_.emplace(std::move(options));
   }
 
   /// The number of steps read so far, padding included.
@@ -144,11 +127,7 @@ class CachedModel {
       feed(runner, caches_.empty() ? 0 : before, wanted);
       Outputs& outputs = runner.run(plain);
       logits = &outputs[runner.parts().logits].tensor();
-      for (const Past& c : caches_) {
-        const bool kept = state_ && !c.cross;
-        if (kept && before == 0) later_.leave_to_state(*c.past);
-        if (!kept && (before == 0 || !c.cross)) later_.feed(*c.past) = std::move(outputs[*c.present]);
-      }
+      for (const Past& c : caches_) later_.leave_to_state(*c.past);
     });
     if (failure) {
       forget(before);
@@ -160,26 +139,11 @@ class CachedModel {
   /// Forgets all but the first `held` steps of one text.
   void truncate(int64_t held) {
     if (held >= this->held()) return;
-    const auto refuse = [](const std::string& past) {
-      raise(ErrorCode::not_supported, str_cat(generator_place, ": input '", past, "'"),
-            "the cache does not have a step for each token, so drafted tokens cannot be taken out of it");
-    };
     if (state_) {
-      const std::string* const uncut = state_->past_without(this->held());
-      if (uncut != nullptr) refuse(*uncut);
+      if (const std::string* const past = state_->past_without(this->held()))
+        raise(ErrorCode::not_supported, str_cat(generator_place, ": input '", *past, "'"),
+              "the cache does not have a step for each token, so drafted tokens cannot be taken out of it");
       state_->truncate(held);
-      return forget(held);
-    }
-    for (const Past& c : caches_) {
-      if (c.cross) continue;
-      const AnyTensor& past = later_.feed(*c.past).tensor();
-      const bool whole_bytes = packed_bytes(1, past.dtype()) * 8 == bits_of(past.dtype());
-      if (c.axis < 0 || past.extents()[c.axis] != this->held() || !whole_bytes) refuse(*c.past);
-    }
-    for (const Past& c : caches_) {
-      if (c.cross) continue;
-      Value& past = later_.feed(*c.past);
-      past = first_steps(past.tensor(), c.axis, held);
     }
     forget(held);
   }

@@ -120,8 +120,8 @@ class Program {
   /// Bodies still read `from`.
   void redirect(ValueId from, ValueId to);
 
-  /// Removes an output, by its index. Those after it move up.
-  void drop_output(std::size_t k);
+  /// Makes output `k` another value.
+  void set_output(std::size_t k, ValueId to);
 
   // --- reports of passes ---
 

@@ -68,13 +68,12 @@ inline void Program::redirect(ValueId from, ValueId to) {
   remove_unread({from});
 }
 
-inline void Program::drop_output(std::size_t k) {
-  const ValueId v = outputs_[k];
-  outputs_.erase(outputs_.begin() + static_cast<std::ptrdiff_t>(k));
-  requested_.erase(requested_.begin() + static_cast<std::ptrdiff_t>(k));
-  --uses(v).outputs;
+inline void Program::set_output(std::size_t k, ValueId to) {
+  const ValueId from = outputs_[k];
+  outputs_[k] = requested_[k] = to;
+  --uses(from).outputs, ++uses(to).outputs;
   edit_->changed = true;
-  remove_unread({v});
+  remove_unread({from});
 }
 
 inline void Program::rewrite(const ProgramOptions& options) {

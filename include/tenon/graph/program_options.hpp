@@ -13,11 +13,15 @@ class Program;
 
 /// A past input, and the present output that replaces it in the next run.
 struct CachePair {
-  ValueId past = -1;
-  std::size_t output = 0;  ///< the index of the present among the outputs that the program is asked for
+  static constexpr std::size_t no_output = static_cast<std::size_t>(-1);
+
+  ValueId past = -1;               ///< -1: the graph has no such input, and makes all steps itself
+  std::size_t output = no_output;  ///< the index of the present among the program's outputs
+  bool constant = false;           ///< runs leave the past as it is
   // What the pass keep_caches decides:
   bool updated = false;  ///< the present may lie in the past's memory
-  bool kept = false;     ///< the run reads and extends a cache; the program has neither input nor output
+  bool kept = false;     ///< the run extends a cache; the output is the number of the cache's steps, and the
+                         ///< past is no input
   int axis = -1;         ///< the present is the past and steps after it along this axis; -1: not known
   int64_t window = -1;   ///< steps before the last ones, of this number, are never read; -1: all may be
 };

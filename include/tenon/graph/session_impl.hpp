@@ -89,6 +89,8 @@ struct Session::Core {
                                         const detail::Budget* budget);
   /// Compiles a variant that find_variant has registered, and notifies the runs that wait for it.
   void make(const std::shared_ptr<Variant>& variant, const detail::Budget* budget);
+  /// The value of the graph with this name, or the output; -1 if there is none.
+  ValueId find(const std::string& name) const;
   std::vector<ValueId> ids_of(const std::vector<std::string>& requested) const;
   /// The values that a variant with a state computes: the shown ones, then the presents.
   std::vector<ValueId> ids_with_state(Variant& variant) const;
@@ -253,17 +255,30 @@ void Session::Core::with_inputs(const Feeds& feeds, Outputs& results, const RunO
   const std::shared_ptr<Variant> variant = find_variant(run, {given, replaced}, budget ? &*budget : nullptr);
   for (std::size_t n = 0; n < variant->caches.size(); ++n) {
     const CachePair& pair = variant->caches[n];
-    const Value*& input = inputs[variant->pasts[n]];
     State::Slot& slot = run.state->slots_[n];
+    if (pair.past < 0) {
+      if (!pair.constant && run.state->has_value(slot.pair.past))
+        raise(ErrorCode::invalid_argument, "session", "the state has steps of '", slot.pair.past,
+              "', which is no input");
+      continue;
+    }
+    const Value*& input = inputs[variant->pasts[n]];
     if (pair.kept) {
+      run.state->make_cache(n);
       if (input != nullptr) run.state->caches_[n].start(input->tensor());
       input = nullptr;
       continue;
     }
-    if (input != nullptr) slot.value = *input;
-    else if (!slot.whole)
+    run.state->make_value(n);
+    if (input != nullptr) {
+      slot.value = *input;
+    } else if (!slot.whole) {
+      if (pair.output == CachePair::no_output)
+        raise(ErrorCode::invalid_argument, "session", "the state has no '", slot.pair.past,
+              "' yet, and the graph no '", slot.pair.present, "'");
       slot.value = detail::first_past(graph, graph.entry(pair.past), inputs,
                                       pair.updated ? run.state->options_.capacity : 0, allocator());
+    }
     input = &slot.value;
   }
   for (std::size_t k = 0; k < count; ++k)
@@ -369,13 +384,18 @@ TENON_SESSION void Session::Core::make(const std::shared_ptr<Variant>& variant,
   end(Progress::ready);
 }
 
+TENON_SESSION ValueId Session::Core::find(const std::string& name) const {
+  ValueId id = graph.find(name);
+  for (std::size_t k = 0; id < 0 && k < names.size(); ++k)
+    if (names[k] == name) id = outputs[k];
+  return id;
+}
+
 TENON_SESSION std::vector<ValueId> Session::Core::ids_of(const std::vector<std::string>& requested) const {
   if (requested.empty()) return outputs;
   std::vector<ValueId> ids;
   for (const std::string& name : requested) {
-    ValueId id = graph.find(name);
-    for (std::size_t k = 0; id < 0 && k < names.size(); ++k)
-      if (names[k] == name) id = outputs[k];
+    const ValueId id = find(name);
     if (id < 0) raise(ErrorCode::invalid_argument, "session", "there is no value '", name, "'");
     ids.push_back(id);
   }
@@ -386,13 +406,21 @@ TENON_SESSION std::vector<ValueId> Session::Core::ids_with_state(Variant& varian
   variant.shown = shown_with(variant.outputs, variant.pairs);
   std::vector<ValueId> ids;
   if (!variant.shown.empty()) ids = ids_of(variant.shown);
+  const auto place_of = [&](const StatePair& p) {
+    return std::ranges::find(graph.inputs(), p.past, [&](ValueId v) { return graph.entry(v).name; });
+  };
+  const auto absent = graph.inputs().end();
+  const bool reads = std::ranges::any_of(variant.pairs, [&](const auto& p) { return place_of(p) != absent; });
   for (const StatePair& p : variant.pairs) {
-    const ValueId past = graph.find(p.past);
-    const auto input = std::ranges::find(graph.inputs(), past);
-    if (past < 0 || input == graph.inputs().end())
+    const auto input = place_of(p);
+    if (reads && input == absent)
       raise(ErrorCode::invalid_argument, "session", "the state's '", p.past, "' is no input");
-    variant.caches.push_back({past, ids.size()});
+    CachePair& pair = variant.caches.emplace_back();
+    pair.constant = p.constant, pair.axis = p.axis;
+    if (input != absent) pair.past = *input;
     variant.pasts.push_back(static_cast<std::size_t>(input - graph.inputs().begin()));
+    if (reads && p.constant && find(p.present) < 0) continue;  // an earlier session returned it
+    pair.output = ids.size();
     ids.push_back(ids_of({p.present})[0]);
   }
   return ids;

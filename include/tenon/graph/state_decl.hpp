@@ -11,12 +11,16 @@
 
 namespace tenon::TENON_ABI {
 
-/// The names of an input and of the output that replaces it in the next run.
+/// The names of an input and of the output that replaces it in the next run. A session that lacks all of the
+/// inputs makes the first run of others: a model in two files.
 struct StatePair {
   std::string past, present;
   /// The axis along which a run adds its steps after the earlier ones; -1: the one that a Concat or an
   /// Attention of the graph makes it, or none. Truncation shortens a past that is no cache along it.
   int axis = -1;
+  /// Runs leave the past as it is, once a run has returned the present, or was given the past by a session
+  /// without the present: keys and values of an encoder.
+  bool constant = false;
   bool operator==(const StatePair&) const = default;
 };
 
@@ -44,6 +48,7 @@ struct StateOptions {
 /// - Where it is its past with some rows written (TensorScatter, GroupQueryAttention), runs write them in
 ///   place. `capacity` is the number of rows that are not declared.
 /// - All other presents become the next run's pasts as they are.
+/// A run of a session that lacks the pasts gives the state its first steps, and is refused if there are some.
 ///
 /// A run that fails leaves the state as it was, but for rows that it has written in place and
 /// pasts that it was given. A state serves one
@@ -75,7 +80,8 @@ class State {
     int64_t bytes = 0;
     for (const StepCache& c : caches_) bytes += c.rows.bytes();
     for (const Slot& s : slots_)
-      for (const Value* v : {&s.value, &s.spare}) bytes += v->is_tensor() ? v->tensor().bytes() : 0;
+      for (const Value* v : {&s.value, &s.spare})
+        bytes += s.whole && v->is_tensor() ? v->tensor().bytes() : 0;
     return bytes;
   }
   /// A state that goes on from here by itself. It shares the pages that both have.
@@ -90,7 +96,7 @@ class State {
   /// Null: there is none.
   [[nodiscard]] const std::string* past_without(int64_t steps) const {
     for (const Slot& s : slots_)
-      if (s.whole && !s.updated && s.steps() != steps) return &s.pair.past;
+      if (s.whole && !s.updated && !s.pair.constant && s.steps() != steps) return &s.pair.past;
     return nullptr;
   }
   /// Forgets the steps from `length` on. Error{invalid_argument} where a past has not got length() steps
@@ -119,14 +125,17 @@ class State {
     bool updated = false;    // runs write into it
     int axis = -1;           // of its steps; -1: not known
     int64_t steps() const {  // -1: not known
-      const bool known = whole && !updated && value.is_tensor() && axis >= 0 && axis < value.tensor().rank();
-      return known ? value.tensor().extents()[axis] : -1;
+      const bool known = whole && !updated && !pair.constant && value.is_tensor() && axis >= 0;
+      return known && axis < value.tensor().rank() ? value.tensor().extents()[axis] : -1;
     }
   };
   class Run;
 
   State(const StateOptions& options, const Pass* keep) : options_(options), keep_(keep) {}
   Allocator& allocator() const { return options_.allocator ? *options_.allocator : default_allocator(); }
+  // Make the steps of a past a cache, or a value, for a program that has it so.
+  void make_cache(std::size_t k);
+  void make_value(std::size_t k);
   StepCache no_steps() const { return {PagedRows(options_.page_steps, allocator())}; }
 
   StateOptions options_;

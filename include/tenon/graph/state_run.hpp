@@ -33,6 +33,28 @@ inline Value first_past(const Graph& graph, const Graph::ValueEntry& past,
 
 }  // namespace detail
 
+inline void State::make_cache(std::size_t k) {
+  Slot& slot = slots_[k];
+  if (!slot.whole) return;
+  caches_[k].start(slot.value.tensor());
+  slot = Slot{std::move(slot.pair)};
+}
+
+inline void State::make_value(std::size_t k) {
+  StepCache& cache = caches_[k];
+  Slot& slot = slots_[k];
+  if (cache.past == 0) return;
+  const PagedRows& rows = cache.rows;
+  if (rows.begin() > 0)
+    raise(ErrorCode::invalid_argument, "state", "'", slot.pair.past, "': the steps before ", rows.begin(),
+          " were released, and this run reads them");
+  AnyTensor all = AnyTensor::uninitialized(
+      rows.dtype(), {rows.batch(), rows.heads(), cache.past, rows.size()}, allocator());
+  op::copy_steps(rows, all.out());
+  slot.value = std::move(all), slot.whole = true, slot.axis = 2;
+  cache = no_steps();
+}
+
 // A run with a state. What the run has added counts once it is committed.
 class State::Run {
  public:
@@ -49,7 +71,7 @@ class State::Run {
   }
 
   /// The results of a run of a program with these outputs: `shown` ones, in the memory of old results, then
-  /// the presents of pairs that are no caches. A present that is also shown lies in its past's memory as
+  /// the presents, or numbers of steps, of pairs. A present that is also shown lies in its past's memory as
   /// well, unless a handle to an earlier result shows that.
   std::span<Value> results(std::span<Value> shown, std::span<const ValueId> outputs,
                            std::span<const CachePair> pairs) {
@@ -57,8 +79,8 @@ class State::Run {
     state_.lent_.assign(outputs.size(), {});
     for (Value& v : shown) state_.results_.push_back(std::move(v));
     for (std::size_t k = 0; k < pairs.size(); ++k) {
-      if (pairs[k].kept) continue;
-      const ValueId present = outputs[state_.results_.size()];
+      if (pairs[k].output == CachePair::no_output) continue;
+      const ValueId present = outputs[pairs[k].output];
       for_each_named(present, shown.size(), outputs, [&](std::size_t n) { state_.results_[n] = {}; });
       state_.results_.push_back(std::move(state_.slots_[k].spare));
       if (!pairs[k].updated) continue;
@@ -72,21 +94,28 @@ class State::Run {
   detail::RunState frame_state() const { return {state_.caches_, true, state_.lent_}; }
   /// The state keeps presents; results that are presents too may be read only.
   void commit(std::span<Value> shown, std::span<const ValueId> outputs, std::span<const CachePair> pairs) {
-    std::size_t next = 0;
-    for (Value& v : shown) v = std::move(state_.results_[next++]);
+    for (std::size_t n = 0; n < shown.size(); ++n) shown[n] = std::move(state_.results_[n]);
     for (std::size_t k = 0; k < pairs.size(); ++k) {
+      const CachePair& pair = pairs[k];
       Slot& slot = state_.slots_[k];
       StepCache& cache = state_.caches_[k];
-      if (pairs[k].kept) {
-        cache.past = cache.rows.end();
-        if (pairs[k].window >= 0) cache.rows.release(cache.past - pairs[k].window);
+      if (pair.output == CachePair::no_output) {
+        if (!slot.whole) slot.value = owned(slot.value);
+        slot.whole = true;
         continue;
       }
-      for_each_named(outputs[next], shown.size(), outputs,
+      Value now = std::exchange(state_.results_[pair.output], {});
+      if (pair.kept) {
+        slot.spare = std::move(now);
+        cache.past = cache.rows.end();
+        if (pair.window >= 0) cache.rows.release(cache.past - pair.window);
+        continue;
+      }
+      if (pair.constant && slot.whole) continue;
+      for_each_named(outputs[pair.output], shown.size(), outputs,
                      [&](std::size_t n) { shown[n] = shown[n].read_only(); });
-      Value now = std::exchange(state_.results_[next++], {});
-      slot.whole = true, slot.updated = pairs[k].updated;
-      slot.axis = slot.pair.axis >= 0 ? slot.pair.axis : pairs[k].axis;
+      slot.whole = true, slot.updated = pair.updated;
+      slot.axis = slot.pair.axis >= 0 ? slot.pair.axis : pair.axis;
       if (!slot.updated) slot.spare = std::exchange(slot.value, std::move(now));
       else if (now.tensor().data() != slot.value.tensor().data())
         slot.value = with_room(now.tensor(), slot.value.tensor());
@@ -99,6 +128,11 @@ class State::Run {
   static void for_each_named(ValueId value, std::size_t shown, std::span<const ValueId> outputs, F f) {
     for (std::size_t n = 0; n < shown; ++n)
       if (outputs[n] == value) f(n);
+  }
+  /// The value, with elements that stay valid after the run.
+  Value owned(const Value& v) const {
+    const bool borrowed = v.is_tensor() && v.tensor().storage().use_count() == 0;
+    return borrowed ? Value(v.tensor().clone(state_.allocator())) : v.read_only();
   }
   /// The memory of a past, for its present, unless a fork has it too: it would see the writes.
   static Storage to_lend(const Value& past) {

@@ -23,14 +23,15 @@ class KeptCaches {
       find_concat(k);
       for (std::size_t v = 0; v < rows_.size(); ++v) find_attention(k, v);
     }
+    for (std::size_t k = 0; k < rows_.size(); ++k) find_fresh(k);
     for (std::size_t k = 0; k < rows_.size(); ++k)
       if (rows_[k].node >= 0 && rows_[k].attention < 0) append(k);
     for (std::size_t k = 0; k < rows_.size(); ++k)
       if (rows_[k].attention >= 0) replace_attention(k);
     for (std::size_t k = 0; k < rows_.size(); ++k)
-      if (rows_[k].node >= 0) serve_readers(k);
-      else pair(k).updated = is_update(k);
-    drop_outputs();
+      if (rows_[k].node < 0) pair(k).updated = is_update(k);
+      else if (rows_[k].fresh != present(k)) serve_readers(k);
+    count_steps();
   }
 
  private:
@@ -45,14 +46,18 @@ class KeptCaches {
 
   CachePair& pair(std::size_t k) const { return p_.caches()[k]; }
   ValueId present(std::size_t k) const { return p_.outputs()[pair(k).output]; }
+  /// Whether the present is another one in each run, of which nothing is decided yet.
+  bool is_open(std::size_t k) const {
+    return rows_[k].node < 0 && !pair(k).constant && pair(k).output != CachePair::no_output;
+  }
   bool may_keep(std::size_t k) const {
-    return rows_[k].node < 0 && !p_.is_captured(pair(k).past) && !p_.is_captured(present(k));
+    return is_open(k) && (pair(k).past < 0 || !p_.is_captured(pair(k).past)) && !p_.is_captured(present(k));
   }
 
   /// Present = Concat(past, fresh) along the steps.
   void find_concat(std::size_t k) {
-    const int n = p_.maker(present(k));
-    if (n < 0 || !may_keep(k)) return;
+    const int n = may_keep(k) && pair(k).past >= 0 ? p_.maker(present(k)) : -1;
+    if (n < 0) return;
     const auto* concat = p_.node(n).op.as<op::Concat>();
     const std::vector<ValueId>& in = p_.node(n).inputs;
     if (concat == nullptr || in.size() != 2 || in[0] != pair(k).past || in[1] == in[0]) return;
@@ -64,13 +69,14 @@ class KeptCaches {
   }
   /// Presents k and v are an Attention's present_key and present_value.
   void find_attention(std::size_t k, std::size_t v) {
+    if (k == v || !may_keep(k) || !may_keep(v)) return;
     const int n = p_.maker(present(k));
-    if (n < 0 || k == v || p_.maker(present(v)) != n || !may_keep(k) || !may_keep(v)) return;
+    if (n < 0 || p_.maker(present(v)) != n) return;
     const Graph::Node& node = p_.node(n);
+    const auto operand = [&](std::size_t i) { return i < node.inputs.size() ? node.inputs[i] : -1; };
     const auto* attention = node.op.as<op::Attention>();
     if (attention == nullptr || node.outputs.size() < 3 || node.outputs[1] != present(k) ||
-        node.outputs[2] != present(v) || node.inputs.size() < 6 || node.inputs[4] != pair(k).past ||
-        node.inputs[5] != pair(v).past)
+        node.outputs[2] != present(v) || operand(4) != pair(k).past || operand(5) != pair(v).past)
       return;
     pair(k).axis = pair(v).axis = 2;
     if (node.outputs.size() > 3 && (!p_.readers(node.outputs[3]).empty() || p_.is_output(node.outputs[3])))
@@ -86,9 +92,19 @@ class KeptCaches {
     rows_[v] = {n, node.inputs[2], heads, -1, -1};
   }
 
+  /// The present of a graph without the past: all of its steps are fresh, and the graph reads them itself.
+  void find_fresh(std::size_t k) {
+    if (!may_keep(k) || pair(k).past >= 0 || pair(k).axis != 2) return;
+    const int n = p_.maker(present(k));
+    const Dims& d = p_.info(present(k)).dims;
+    if (n < 0 || !d.ranked() || d.rank() != 4 || !is_fused_type(p_, present(k))) return;
+    p_.applied(n, "its result is the first part of a cache");
+    rows_[k] = {n, present(k), 0, -1, -1};
+  }
+
   /// Whether the node that makes the present may write it over the past, which has no other readers.
   bool is_update(std::size_t k) const {
-    const int n = p_.maker(present(k));
+    const int n = is_open(k) && pair(k).past >= 0 ? p_.maker(present(k)) : -1;
     if (n < 0 || p_.only_reader(pair(k).past) != n) return false;
     const Graph::Node& node = p_.node(n);
     return std::ranges::any_of(node.op.spec().updates, [&](const op::Update& u) {
@@ -159,6 +175,7 @@ class KeptCaches {
     };
     for (const bool of_past : {true, false}) {
       const ValueId x = of_past ? past : now;
+      if (x < 0) continue;
       for (const int m : std::vector<int>(p_.readers(x).begin(), p_.readers(x).end())) {
         const auto* shape = p_.node(m).op ? p_.node(m).op.as<op::Shape>() : nullptr;
         if (shape == nullptr || shape->start != 0 || shape->end) continue;
@@ -199,21 +216,19 @@ class KeptCaches {
     }
   }
 
-  void drop_outputs() {
-    std::vector<std::size_t> order;
-    for (std::size_t k = 0; k < rows_.size(); ++k)
-      if (rows_[k].node >= 0) {
-        CachePair& kept = pair(k);
-        const Window& w = windows_[k];
-        kept.kept = true, kept.window = w.unbounded ? -1 : w.steps;
-        order.push_back(kept.output);
-      }
-    std::ranges::sort(order, std::greater<>());
-    for (const std::size_t k : order) p_.drop_output(k);
+  /// The program returns the number of a cache's steps in place of the present: a run adds its steps even if
+  /// nothing that is asked for reads them.
+  void count_steps() {
+    for (std::size_t k = 0; k < rows_.size(); ++k) {
+      if (rows_[k].node < 0) continue;
+      const Window& w = windows_[k];
+      pair(k).kept = true, pair(k).window = w.unbounded ? -1 : w.steps;  // without a reader, -1 as well
+      p_.set_output(pair(k).output, rows_[k].steps);
+    }
   }
 
   struct Window {
-    int64_t steps = 0;
+    int64_t steps = -1;
     bool unbounded = false;
   };
 
