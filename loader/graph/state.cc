@@ -1,2 +1,3 @@
-// State's constructor and the pass that it names, compiled once for every program that links //loader.
+// State's constructor, the pass that it names, and truncation, compiled once for every program that links
+// //loader.
 #include "tenon/graph/state_impl.hpp"

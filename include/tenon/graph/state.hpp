@@ -1,5 +1,5 @@
-// State's constructor, and the pass that makes caches of its pairs. Programs that link //loader use its
-// compiled ones.
+// State's constructor and truncation, and the pass that makes caches of its pairs. Programs that link
+// //loader use its compiled ones.
 #pragma once
 
 #include "tenon/graph/state_decl.hpp"

@@ -1,5 +1,5 @@
 // State: what a model carries from one run to the next, such as a language model's keys and values. Its
-// constructor, with the pass that makes caches, is in state.hpp.
+// constructor, with the pass that makes caches, and its truncation are in state.hpp.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,8 @@ namespace tenon::TENON_ABI {
 struct StatePair {
   std::string past, present;
   /// The axis along which a run adds its steps after the earlier ones; -1: the one that a Concat or an
-  /// Attention of the graph makes it, or none. Truncation shortens a past that is no cache along it.
+  /// Attention of the graph makes it, or none. Truncation shortens a past that is no cache along it, and a
+  /// session without the past writes (batch, heads, steps, size) to a cache if it is 2.
   int axis = -1;
   /// Runs leave the past as it is, once a run has returned the present, or was given the past by a session
   /// without the present: keys and values of an encoder.
@@ -40,9 +41,9 @@ struct StateOptions {
 ///   for (…) s.run({{"ids", token}}, outputs, {.state = &state});
 ///
 /// A run is given no past, except that the first one may be given values to start from. Without these, a past
-/// has the declared extents, other inputs' extents where they share a symbol, and no steps. A run
-/// returns no present, unless RunOptions::outputs names it; such a result may only be read if the state keeps
-/// the same elements, which are copied if a later run writes to them while the result exists.
+/// has the declared extents, other inputs' extents where they share a symbol, and no steps. A run returns no
+/// present, unless RunOptions::outputs names it. Such a result may only be read if the state keeps the same
+/// elements; a later run that changes them copies them while the result exists.
 /// - Where a present is its past followed by the steps of the run, the past is a cache of pages: a run adds
 ///   its steps and copies nothing, and attention reads the pages. Other readers get a copy.
 /// - Where it is its past with some rows written (TensorScatter, GroupQueryAttention), runs write them in
@@ -50,9 +51,9 @@ struct StateOptions {
 /// - All other presents become the next run's pasts as they are.
 /// A run of a session that lacks the pasts gives the state its first steps, and is refused if there are some.
 ///
-/// A run that fails leaves the state as it was, but for rows that it has written in place and
-/// pasts that it was given. A state serves one
-/// run at a time (Error{invalid_argument} for another), of any session of the model.
+/// A run that fails leaves the state as it was, but for rows that it has written in place and pasts that it
+/// was given. A state serves one run at a time (Error{invalid_argument} for another), of any session of the
+/// model.
 class State {
  public:
   /// Error{invalid_argument} if a name appears twice.

@@ -1,6 +1,7 @@
 // keep_caches: a past input and its present output become a cache of the run's State, to which the run adds
 // its steps where the graph copied the past. Attention reads the cache's pages. Where the present is the past
-// with some rows written, the run writes them in place.
+// with some rows written, the run writes them in place. The present of a graph without the past is the first
+// part of a cache.
 #pragma once
 
 #include "tenon/graph/fused/cached_attention.hpp"
