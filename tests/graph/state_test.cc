@@ -344,6 +344,23 @@ TEST_CASE("a session without pasts makes the first run of another's") {
     }
 }
 
+TEST_CASE("an Attention without a past may state how many keys count") {
+  Graph g;
+  const ValueId q = g.add_input("q", DType::float32, {2, heads, 3, size}),
+                count = g.add_input("count", DType::int64, {2});
+  const std::string names[] = {"y", "present_key", "present_value"};
+  const auto out =
+      g.add_node("attention", AnyOperator::make(op::Attention{}), {q, q, q, -1, -1, -1, count}, names);
+  for (std::size_t k = 0; k < 3; ++k) g.add_output(names[k], out[k]);
+  const Session s(std::move(g));
+  const Feeds feeds{{"q", numbers({2, heads, 3, size})}, {"count", Tensor<int64_t>({2}, {1, 3})}};
+  for (int axis : {-1, 2}) {
+    State state({.pairs = {{"past_key", "present_key", axis}, {"past_value", "present_value", axis}}});
+    CHECK(test::floats(s.run(feeds, {.state = &state})["y"]) == test::floats(s.run(feeds)["y"]));
+    CHECK(state.length() == (axis == 2 ? 3 : 0));
+  }
+}
+
 TEST_CASE("runs that keep a cache and runs that read all of it may follow each other") {
   const Tensor<float> x = numbers({2, 12, width}, 5);
   const Form form = Form::attention;

@@ -77,7 +77,8 @@ class KeptCaches {
     const auto operand = [&](std::size_t i) { return i < node.inputs.size() ? node.inputs[i] : -1; };
     const auto* attention = node.op.as<op::Attention>();
     if (attention == nullptr || node.outputs.size() < 3 || node.outputs[1] != present(k) ||
-        node.outputs[2] != present(v) || operand(4) != pair(k).past || operand(5) != pair(v).past)
+        node.outputs[2] != present(v) || operand(4) != pair(k).past || operand(5) != pair(v).past ||
+        operand(6) >= 0)  // the number of keys that count, which there is without a past alone
       return;
     pair(k).axis = pair(v).axis = 2;
     if (node.outputs.size() > 3 && (!p_.readers(node.outputs[3]).empty() || p_.is_output(node.outputs[3])))
