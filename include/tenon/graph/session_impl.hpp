@@ -407,7 +407,8 @@ TENON_SESSION std::vector<ValueId> Session::Core::ids_with_state(Variant& varian
   std::vector<ValueId> ids;
   if (!variant.shown.empty()) ids = ids_of(variant.shown);
   const auto place_of = [&](const StatePair& p) {
-    return std::ranges::find(graph.inputs(), p.past, [&](ValueId v) { return graph.entry(v).name; });
+    return std::ranges::find(graph.inputs(), p.past,
+                             [&](ValueId v) -> const std::string& { return graph.entry(v).name; });
   };
   const auto absent = graph.inputs().end();
   const bool reads = std::ranges::any_of(variant.pairs, [&](const auto& p) { return place_of(p) != absent; });
