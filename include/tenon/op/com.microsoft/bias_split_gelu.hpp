@@ -32,7 +32,7 @@ struct BiasSplitGelu {
   int32_t lower(L& to) const {
     const std::vector<int32_t> halves =
         to.add(Split{.axis = 2, .num_outputs = 2}, {to.add(Add{}, {to.input(0), to.input(1)})}, 2);
-    return to.add(Mul{}, {halves[0], to.add(Gelu{}, {halves[1]})});
+    return to.add(Mul{}, {halves[0], to.add(op::Gelu{}, {halves[1]})});
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };

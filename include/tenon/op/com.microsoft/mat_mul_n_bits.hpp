@@ -153,7 +153,7 @@ struct MatMulNBits {
     const int32_t zero = to.constant(to.input(3) < 0 ? packed_detail::middles(*N, blocks(), bits)
                                                      : packed_detail::unpacked(zeros, *N, blocks(), bits));
     return to.add(
-        DequantizeLinear{.axis = 1, .block_size = *block_size, .round_activations = accuracy_level == 4},
+        op::DequantizeLinear{.axis = 1, .block_size = *block_size, .round_activations = accuracy_level == 4},
         {to.constant(packed_detail::unpacked(codes, *N, *K, bits)), reshaped(to, to.input(2), {*N, blocks()}),
          zero});
   }
