@@ -1,6 +1,7 @@
 // peak: what this machine can do at best. Fused multiply-adds and products of bytes per second at each
-// instruction-set level, and bytes per second of copying and adding, by size, with one thread and with two.
-// Kernels are judged by their share of these. Prints JSON objects, one a line.
+// instruction-set level, and bytes per second of copying, adding and reading, by size, with one thread and
+// with two. Kernels are judged by their share of these. Prints JSON objects, one a line: `peak read` those
+// whose names have the word.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -8,6 +9,7 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -52,10 +54,13 @@ double rate(int threads, Make make) {
   return *std::max_element(totals.begin(), totals.end());
 }
 
+std::string_view wanted;
+
 template <class Make>
-void report(const char* what, const char* unit, Make make) {
-  std::printf("{\"what\": \"%s\", \"unit\": \"%s\", \"rates\": [%.1f, %.1f]}\n", what, unit,
-              rate(1, make) * 1e-9, rate(2, make) * 1e-9);
+void report(std::string_view what, const char* unit, Make make) {
+  if (what.find(wanted) == what.npos) return;
+  std::printf("{\"what\": \"%.*s\", \"unit\": \"%s\", \"rates\": [%.1f, %.1f]}\n",
+              static_cast<int>(what.size()), what.data(), unit, rate(1, make) * 1e-9, rate(2, make) * 1e-9);
   std::fflush(stdout);
 }
 
@@ -171,6 +176,16 @@ void add_arrays(const float* a, const float* b, float* c, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) c[i] = a[i] + b[i];
 }
 
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+__attribute__((target_clones("default", "avx2", "avx512f"), optimize("O3")))
+#endif
+std::uint64_t
+sum_of(const std::uint64_t* a, std::size_t n) {
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i < n; ++i) sum += a[i];
+  return sum;
+}
+
 // Small arrays are gone through many times in one call, so that the clock costs nothing.
 std::size_t repeats(std::size_t bytes) { return std::max<std::size_t>(1, (std::size_t{1} << 20) / bytes); }
 
@@ -203,9 +218,24 @@ void report_add(const char* what, std::size_t bytes) {
   });
 }
 
+void report_read(const char* what, std::size_t bytes) {
+  report(what, "GB/s", [bytes] {
+    const std::size_t n = bytes / sizeof(std::uint64_t);
+    auto a = std::make_unique<std::uint64_t[]>(n);
+    return [bytes, n, a = std::move(a)] {
+      for (std::size_t k = 0; k < repeats(bytes); ++k) {
+        std::uint64_t sum = sum_of(a.get(), n);
+        asm volatile("" : "+r"(sum) : : "memory");
+      }
+      return static_cast<double>(bytes * repeats(bytes));
+    };
+  });
+}
+
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
+  if (argc > 1) wanted = argv[1];
   report_arithmetic();
   report_copy("copy of 8 KB", 8 << 10);
   report_copy("copy of 128 KB", 128 << 10);
@@ -215,4 +245,7 @@ int main() {
   report_add("sum of two arrays of 128 KB", 128 << 10);
   report_add("sum of two arrays of 2 MB", 2 << 20);
   report_add("sum of two arrays of 128 MB", 128 << 20);
+  report_read("read of 128 KB", 128 << 10);
+  report_read("read of 2 MB", 2 << 20);
+  report_read("read of 128 MB", 128 << 20);
 }

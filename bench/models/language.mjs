@@ -163,3 +163,70 @@ export function llamaBlock({ type = 'float', tokens = 1, past = 512 } = {}) {
   for (const present of presents) m.output(present, ['batch', pairs, 'total', head], element);
   return m;
 }
+
+/// The extents of language models that bench/compare decodes with.
+export const decoders = {
+  small: { layers: 8, width: 1024, heads: 16, pairs: 4, inner: 4096, words: 32000 },
+  'llama-3.2-1b': { layers: 16, width: 2048, heads: 32, pairs: 8, inner: 8192, words: 128256 },
+};
+
+/// Inputs, outputs and number of the products of a step. Queries, keys and values are one product.
+export function decoderProducts({ layers, width, heads, pairs, inner, words }) {
+  const head = 64;
+  return [
+    [width, (heads + 2 * pairs) * head, layers], [heads * head, width, layers], [width, inner, 2 * layers],
+    [inner, width, layers], [width, words, 1],
+  ];
+}
+
+// A Llama as ONNX Runtime GenAI's builder writes it for processors, in int4: MatMulNBits with a scale for 32 weights,
+// and GroupQueryAttention, whose present is the past's memory. `rounds`: activations may be rounded to bytes.
+export function decoder({ layers, width, heads, pairs, inner, words }, rounds) {
+  const m = new Model(21);
+  const [head, longest, domain] = [64, 4096, 'com.microsoft'];
+  const ids = m.input('input_ids', ['batch', 'sequence'], { type: 'int64' });
+  const mask = m.input('attention_mask', ['batch', 'total'], { type: 'int64' });
+  const int32 = (x) => m.node('Cast', [x], { to: 6 });
+  const counted = m.node('ReduceSum', [mask, m.constant([1], 'int64')], { keepdims: 0 });
+  const lengths = int32(m.node('Sub', [counted, m.constant([1], 'int64')]));
+  const total = int32(m.node('Gather', [m.node('Shape', [mask]), m.constant(1, 'int64')], { axis: 0 }));
+  const angles = (f) => m.constant(Array.from({ length: longest * head / 2 }, (_, i) =>
+    f(Math.floor(i / (head / 2)) * 500000 ** (-(i % (head / 2)) / (head / 2)))), 'float', [longest, head / 2]);
+  const [cosines, sines] = [angles(Math.cos), angles(Math.sin)];
+  // Uniform integers from 1 to 15 have the deviation 4.3.
+  const scales = (rows, columns, deviation) =>
+    m.weight([rows, columns / 32], 0.7 * deviation / 4.3, 1.3 * deviation / 4.3);
+  const product = (x, inputs, outputs, deviation = 1 / Math.sqrt(inputs)) => m.node('MatMulNBits', [
+    x, m.packedWeight([outputs, inputs / 32, 16]), scales(outputs, inputs, deviation),
+  ], { K: inputs, N: outputs, bits: 4, block_size: 32, ...(rounds ? { accuracy_level: 4 } : {}) }, { domain });
+  const norm = { epsilon: 1e-5 };
+  const scale = () => m.weight([width], 0.8, 1.2);
+  const add = (x, y) => {
+    const [normal, , , sum] = m.node('SkipSimplifiedLayerNormalization', [x, y, scale()], norm, {
+      domain, outputs: [undefined, '', '', undefined],
+    });
+    return [normal, sum];
+  };
+
+  let x = m.node('GatherBlockQuantized', [
+    m.packedWeight([words, width / 2]), ids, scales(words, width, 1),
+  ], { bits: 4, block_size: 32 }, { domain });
+  let normal = m.node('SimplifiedLayerNormalization', [x, scale()], { axis: -1, ...norm });
+  for (let layer = 0; layer < layers; ++layer) {
+    const [key, value] = ['key', 'value'].map((kind) =>
+      m.input(`past_key_values.${layer}.${kind}`, ['batch', pairs, 'past', head]));
+    const [attended] = m.node('GroupQueryAttention', [
+      product(normal, width, (heads + 2 * pairs) * head), '', '', key, value, lengths, total, cosines, sines,
+    ], { num_heads: heads, kv_num_heads: pairs, do_rotary: 1 }, {
+      domain, outputs: [undefined, `present.${layer}.key`, `present.${layer}.value`],
+    });
+    for (const kind of ['key', 'value']) m.output(`present.${layer}.${kind}`, ['batch', pairs, 'rows', head]);
+    [normal, x] = add(x, product(attended, heads * head, width));
+    const gate = product(normal, width, inner);
+    const gated = m.node('Mul', [m.node('Mul', [gate, m.node('Sigmoid', [gate])]), product(normal, width, inner)]);
+    [normal, x] = add(x, product(gated, inner, width));
+  }
+  const logits = product(normal, width, words, 3 / Math.sqrt(width));
+  m.output(m.node('Identity', [logits], {}, { outputs: ['logits'] }), ['batch', 'sequence', words]);
+  return m;
+}

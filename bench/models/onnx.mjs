@@ -205,9 +205,11 @@ export class Model {
     this.#outputs.push(valueInfo(12, { name, type, dims }));
   }
 
-  /// A node; `inputs` may hold '' for those left out. With `outputs` above 1 it returns as many names.
+  /// A node; `inputs` may hold '' for those left out. With `outputs` above 1 it returns as many names. `outputs` may
+  /// also be a list of names, of which undefined ones are made.
   node(op, inputs, attributes = {}, { outputs = 1, domain = '' } = {}) {
-    const names = Array.from({ length: outputs }, () => `${op}_${this.#names++}`);
+    const stated = Array.isArray(outputs) ? outputs : Array.from({ length: outputs });
+    const names = stated.map((name) => name ?? `${op}_${this.#names++}`);
     if (domain !== '') this.#domains.add(domain);
     this.#nodes.push(
       nested(1, [
@@ -219,7 +221,7 @@ export class Model {
         ...(domain === '' ? [] : text(7, domain)),
       ]),
     );
-    return outputs === 1 ? names[0] : names;
+    return names.length === 1 ? names[0] : names;
   }
 
   #initializer(type, dims, next) {
@@ -232,6 +234,14 @@ export class Model {
   weight(dims, low, high, type = 'float') {
     const random = this.#random;
     return this.#initializer(type, dims, () => low + (high - low) * random());
+  }
+
+  /// An initializer of bytes that hold two integers of 4 bits each, from 1 to 15, uniform, so that their mean is the
+  /// usual zero point.
+  packedWeight(dims) {
+    const random = this.#random;
+    const code = () => 1 + Math.floor(15 * random());
+    return this.#initializer('uint8', dims, () => 16 * code() + code());
   }
 
   /// An initializer of int8 with normally distributed values, as networks have, scaled so that the
@@ -267,7 +277,8 @@ export class Model {
     writeParts(path.join(part, 'model.onnx'), [
       ...int(1, this.opset > 20 ? 10 : 8), ...text(2, 'tenon-bench'), ...nested(7, graph),
       ...nested(8, int(2, this.opset)),
-      ...[...this.#domains].flatMap((domain) => nested(8, [...text(1, domain), ...int(2, 3)])),
+      ...[...this.#domains].flatMap((domain) =>
+        nested(8, [...text(1, domain), ...int(2, domain === 'com.microsoft' ? 1 : 3)])),
     ]);
     for (const [k, parts] of this.#feeds.entries()) writeParts(path.join(part, `input_${k}.pb`), parts);
     fs.rmSync(folder, { recursive: true, force: true });
