@@ -1,6 +1,6 @@
 #!/bin/bash
-# The training of examples/writer: the loss falls within a few steps, and the model that it saves, like the one
-# in the tree, is one that the tool checks. Both are the same but for their weights.
+# The training of examples/writer: the loss falls within a few steps, and the model that it saves is one that the tool
+# checks. The model in the tree differs from it in its weights only.
 fail() {
   echo "$@"
   exit 1
@@ -10,13 +10,14 @@ trap 'rm -r "$folder"' EXIT
 said=$(examples/writer/train 12 "$folder/writer.onnx") || fail "train ends with $?: $said"
 awk '
   /^step/ { loss = $NF; if (!first) first = loss }
-  /held out/ { held_out = $NF }
-  END { exit !(first > 3.5 && loss < first && held_out < 3.5) }' <<< "$said" || fail "$said"
+  END { exit !(first > 3.5 && loss < first - 0.3) }' <<< "$said" || fail "$said"
 
-tool=loader/tenon
-for model in "$folder/writer.onnx" examples/writer/writer.onnx; do
+tool=loader/tenon written=examples/writer/writer.onnx
+[ "$(wc -c < $written)" -lt 300000 ] || fail "$written has $(wc -c < $written) bytes"
+for model in "$folder/writer.onnx" $written; do
   $tool check --full "$model" || fail "$model: check ends with $?"
-  [ "$(wc -c < "$model")" -lt 300000 ] || fail "$model has $(wc -c < "$model") bytes"
-  $tool print "$model" | sed 's/_half = {.*/_half/' > "$folder/$(dirname "$model" | tr -c 'a-z\n' _).txt"
 done
-[ "$(md5sum < "$folder"/examples_writer.txt)" = "$(cat "$folder"/*tmp*.txt | md5sum)" ] || fail "writer.onnx is not what train saves"
+different=$($tool diff "$folder/writer.onnx" $written)
+[ -n "$different" ] || fail "$written has the weights of 12 steps"
+grep -v "initializer '[a-z0-9_]*_half'" <<< "$different" && fail "$written is not what train saves"
+exit 0
