@@ -152,8 +152,12 @@ double loss(const Session& session, const Feeds& lesson) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  const int64_t count = argc > 1 ? std::atoll(argv[1]) : 30;
+  if (argc > 3 || count < 1) {
+    std::fprintf(stderr, "usage: train [STEPS [WRITER.onnx]]\n");
+    return 2;
+  }
   try {
-    const int64_t count = argc > 1 ? std::atoll(argv[1]) : 30;
     Lessons lessons(1, 4000), held_out(2, 200);
     const std::string letters = lessons.letters();
     Training training(training_model(static_cast<int64_t>(letters.size())), {.threads = 2});
