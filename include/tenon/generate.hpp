@@ -6,6 +6,7 @@
 
 #ifndef TENON_COMPILED_SESSION
 #include "tenon/generate/generator_impl.hpp"
+#include "tenon/graph/last_steps.hpp"
 #include "tenon/graph/session.hpp"
 #include "tenon/graph/state.hpp"
 #endif

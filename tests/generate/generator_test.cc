@@ -16,6 +16,14 @@ TEST_CASE("Generator: step by step, the text that whole sequences give") {
   }
 }
 
+TEST_CASE("Generator: a prompt takes no logits but its last step's") {
+  constexpr int64_t columns = 1 << 14, steps = 50, logits = steps * columns * 4;
+  const Session s(language_model(1, {}, false, columns));
+  const std::vector<int> prompt(steps, 5);
+  const GenerateOptions o{.max_tokens = 1, .run = {.max_bytes = logits / 2}};
+  CHECK(all(Generator(s).stream(prompt, o)).size() == 1);
+}
+
 TEST_CASE("Generator: integers of 32 bits, and other names") {
   const Session s(language_model(1, {.tokens = "t",
                                      .mask = "m",

@@ -54,7 +54,8 @@ inline ValueId product(Graph& g, ValueId x, int64_t columns, uint32_t seed) {
 
 /// A decoder with a mask, positions and a cache of two heads; `merged` has branches for the first step and
 /// for later ones.
-inline Graph language_model(uint32_t seed = 1, const ModelNames& names = {}, bool merged = false) {
+inline Graph language_model(uint32_t seed = 1, const ModelNames& names = {}, bool merged = false,
+                            int64_t columns = vocabulary) {
   Graph g;
   const Dim batch = g.symbol("batch"), steps = g.symbol("sequence"), total = g.symbol("total");
   const ValueId tokens = g.add_input(names.tokens, names.integers, {batch, steps});
@@ -93,7 +94,7 @@ inline Graph language_model(uint32_t seed = 1, const ModelNames& names = {}, boo
     attended = attend(g, operands);
   }
   const ValueId y = node(g, op::Add{}, {x, product(g, attended[0], width, seed + 5)});
-  g.add_output(names.logits, product(g, y, vocabulary, seed + 6));
+  g.add_output(names.logits, product(g, y, columns, seed + 6));
   g.add_output(names.present + "key", attended[1]);
   g.add_output(names.present + "value", attended[2]);
   return g;

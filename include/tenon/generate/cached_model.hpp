@@ -122,6 +122,7 @@ class CachedModel {
     plain.outputs.clear();
     plain.profile = nullptr;
     plain.state = state_ ? &*state_ : nullptr;
+    plain.last = LastSteps(runner.parts().logits, wanted);
     const AnyTensor* logits = nullptr;
     const std::exception_ptr failure = caught([&] {
       feed(runner, caches_.empty() ? 0 : before, wanted);

@@ -91,6 +91,8 @@ class Program {
   }
   /// The pairs of inputs and outputs that a State may keep; see passes/keep_caches.hpp.
   std::span<CachePair> caches() const { return edit_->options->caches; }
+  /// The index of the output of which runs want the last steps only; see passes/keep_last_steps.hpp.
+  std::optional<std::size_t> last_steps_of() const { return edit_->options->last_steps_of; }
   /// The value's only reader, if it reads the value once and not in a body. Else, or if the value is an
   /// output, -1.
   int only_reader(ValueId v) const {
@@ -122,6 +124,8 @@ class Program {
 
   /// Makes output `k` another value.
   void set_output(std::size_t k, ValueId to);
+  /// Adds a value that runs give after the graph's inputs. Not in bodies, whose captures follow these.
+  ValueId add_given(std::string name, op::Info info);
 
   // --- reports of passes ---
 

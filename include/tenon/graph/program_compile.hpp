@@ -189,7 +189,7 @@ inline void Program::compile_bodies(Node& n, std::span<const ValueId> here, cons
   n.op = detail::with_bodies(n.op, [&](std::string_view name, const auto&, const CapturingBody& body) {
     ProgramOptions inner = options;
     inner.folded = folded_;
-    inner.caches = {};  // they are this program's inputs and outputs
+    inner.caches = {}, inner.last_steps_of = {};  // they are this program's inputs and outputs
     inner.where = str_cat(options.where, detail::describe(n), ", ", name, ": ");
     return body.compiled({*this, asked[name], here}, inner);
   });

@@ -68,6 +68,13 @@ inline void Program::redirect(ValueId from, ValueId to) {
   remove_unread({from});
 }
 
+inline ValueId Program::add_given(std::string name, op::Info info) {
+  const ValueId v = add_value(std::move(name));
+  edit_->infos[static_cast<std::size_t>(v)] = info;
+  given_.push_back({v, -1, std::move(info)});
+  return v;
+}
+
 inline void Program::set_output(std::size_t k, ValueId to) {
   const ValueId from = outputs_[k];
   outputs_[k] = requested_[k] = to;

@@ -1,6 +1,8 @@
 // How programs are compiled.
 #pragma once
 
+#include <optional>
+
 #include "tenon/graph/limits.hpp"
 #include "tenon/graph/node.hpp"
 #include "tenon/graph/pass.hpp"
@@ -34,6 +36,7 @@ struct ProgramOptions {
   int64_t max_folded_bytes = int64_t{1} << 30;
   std::span<const Pass> passes{};
   std::span<CachePair> caches{};               ///< pairs that a State may keep
+  std::optional<std::size_t> last_steps_of{};  ///< the index of the output that needs the last steps only
   std::vector<PassReport>* reports = nullptr;  ///< receives the passes' reports; null: not requested
   std::string where{};                         ///< prefix of nodes in reports
   const detail::Budget* budget = nullptr;      ///< bounds the compilation time; null: unbounded

@@ -11,7 +11,19 @@
 
 namespace tenon::TENON_ABI {
 
+struct Pass;  // pass.hpp
 class State;  // state.hpp
+
+/// The steps of an output (batch, steps, size) that a run needs: the last ones.
+struct LastSteps {
+  std::string output{};        ///< by name, one that the run returns; empty: all steps of all outputs
+  int64_t count = 1;           ///< steps, from 1 on
+  const Pass* pass = nullptr;  ///< keep_last_steps, so that sessions of whole outputs do not compile it
+
+  LastSteps() = default;
+  /// Defined in last_steps.hpp.
+  explicit LastSteps(std::string of, int64_t steps = 1);
+};
 
 /// The time of each node of a run, in microseconds.
 struct Profile {
@@ -35,6 +47,10 @@ struct RunOptions {
   std::vector<std::string> outputs{};  ///< any values of the graph by name; empty: the graph's outputs
   /// Gives the past inputs that it holds, and takes their presents; used by `run`, not by a Binding.
   State* state = nullptr;
+  /// Permits the run to return fewer steps of an output than all, but no fewer than `count`. It does so where
+  /// a product makes the output, or what the output is computed from step by step: the product then reads as
+  /// many rows. Runs that differ in `count` alone share a program. Used by `run`, not by a Binding.
+  LastSteps last{};
   Profile* profile = nullptr;  ///< receives the time of each node; used by `run`, not by a Binding
   /// Time from the call on, including the compilation for new outputs or inputs. The clock is read before
   /// each node and each iteration, so an operator that has begun is finished.

@@ -41,6 +41,7 @@ struct SessionOptions {
   /// run compiles a second one, with constants of its own in the kernels' layouts. Read by the constructor
   /// alone.
   const State* state = nullptr;
+  LastSteps last{};  ///< likewise for runs with RunOptions::last of this output
   bool explain = false;  ///< keep the passes' reports for Session::reports
   /// If set, the session keeps only small constants, and those that its runs read, in the kernels' layouts.
   /// It reads the graph again for a run that requests other values by name, or overrides inputs that have

@@ -40,6 +40,7 @@ struct Session::Core {
     std::vector<ValueId> given;
     std::vector<StatePair> pairs;    // of the run's state
     const Pass* keep = nullptr;      // its pass; null if the run has no state
+    LastSteps last;                  // of these, the output and the pass
     std::vector<std::string> shown;  // what the run returns, if it has a state
     // Written by one thread, read by others once ready:
     std::vector<CachePair> caches;   // one for each pair
@@ -50,10 +51,13 @@ struct Session::Core {
       keep = state.keep_;
       for (const State::Slot& slot : state.slots_) pairs.push_back(slot.pair);
     }
-    bool serves(const State* state) const {
+    bool serves(const State* state, const LastSteps& steps) const {
+      if (last.output != steps.output) return false;
       if (state == nullptr || keep == nullptr) return state == nullptr && keep == nullptr;
       return std::ranges::equal(pairs, state->slots_, {}, {}, &State::Slot::pair);
     }
+    /// How many of the program's given values are no inputs of the graph.
+    std::size_t added() const { return runner->program().given().size() - needed.size(); }
     // Guarded by Core::mutex:
     enum class Progress : uint8_t { compiling, ready, failed, given_up } progress = Progress::compiling;
     // If it failed. Each waiting run throws its own copy of an Error; other exceptions are shared.
@@ -94,6 +98,8 @@ struct Session::Core {
   std::vector<ValueId> ids_of(const std::vector<std::string>& requested) const;
   /// The values that a variant with a state computes: the shown ones, then the presents.
   std::vector<ValueId> ids_with_state(Variant& variant) const;
+  /// The index of the output of which the variant's runs want the last steps.
+  std::size_t index_of_last(const Variant& variant) const;
   void compile(Variant& variant, const Graph& from, std::vector<ValueId> ids, const detail::Budget* budget,
                Graph* drained = nullptr, std::vector<PassReport>* receiver = nullptr) const;
 
@@ -143,6 +149,7 @@ TENON_SESSION Session::Core::Core(Graph of, SessionOptions with)
   }
   for (const auto& [name, id] : graph.outputs()) names.push_back(name), outputs.push_back(id);
   own = std::make_shared<Variant>();
+  own->last = options.last;
   std::vector<ValueId> ids = outputs;
   if (options.state != nullptr) {
     own->take_pairs(*options.state);
@@ -196,7 +203,9 @@ TENON_SESSION std::vector<std::string> Session::Core::shown_with(const std::vect
 TENON_SESSION Binding Session::bind(const Feeds& feeds, Outputs outputs, const RunOptions& options) const {
   Binding b;
   Core& s = core();
-  s.with_inputs(feeds, outputs, options,
+  RunOptions whole = options;
+  whole.last = {};
+  s.with_inputs(feeds, outputs, whole,
                 [&](const std::shared_ptr<Core::Variant>& variant, std::span<const Value* const> inputs,
                     detail::Budget* budget) {
                   auto frame = variant->runner->take(inputs, nullptr, budget);
@@ -235,11 +244,14 @@ void Session::Core::with_inputs(const Feeds& feeds, Outputs& results, const RunO
   if (detail::Budget::needed(run)) budget.emplace(run, allocator());
   const std::size_t count = graph.inputs().size();
   Scratch scratch;
-  const std::span inputs(scratch.take<const Value*>(static_cast<int64_t>(count)), count);
+  const std::span given_values(scratch.take<const Value*>(static_cast<int64_t>(count) + 1), count + 1);
+  const std::span inputs = given_values.first(count);
   std::fill(inputs.begin(), inputs.end(), nullptr);
   std::size_t next = 0;
   for (const auto& [name, value] : feeds) next = feed(name, value, inputs, next);
   detail::check_symbols(graph, inputs);
+  if (run.last.count < 1)
+    raise(ErrorCode::invalid_argument, "session", "the last ", run.last.count, " steps are no steps");
   // Inputs whose default values are overridden, in the graph's order.
   ValueId* const given = scratch.take<ValueId>(static_cast<int64_t>(count));
   std::size_t replaced = 0;
@@ -288,8 +300,11 @@ void Session::Core::with_inputs(const Feeds& feeds, Outputs& results, const RunO
   const std::vector<std::string>& shown = run.state != nullptr ? variant->shown : requested(run);
   results.values_.resize(shown.size());
   if (results.names_ != shown) results.names_ = shown;
+  int64_t last = run.last.count;
+  const Value last_steps = AnyTensor(DType::int64, {}, Storage::borrow(&last, sizeof last));
+  given_values[count] = &last_steps;
   const ScopedPool use(executor());
-  f(variant, inputs, budget ? &*budget : nullptr);
+  f(variant, given_values.first(count + variant->added()), budget ? &*budget : nullptr);
 }
 
 TENON_SESSION std::size_t Session::Core::feed(std::string_view name, const Value& value,
@@ -310,7 +325,8 @@ TENON_SESSION std::shared_ptr<Session::Core::Variant> Session::Core::find_varian
     const RunOptions& run, std::span<const ValueId> given, const detail::Budget* budget) {
   const auto serves = [&](const Variant& v) {
     return v.outputs == run.outputs &&
-           std::equal(v.given.begin(), v.given.end(), given.begin(), given.end()) && v.serves(run.state);
+           std::equal(v.given.begin(), v.given.end(), given.begin(), given.end()) &&
+           v.serves(run.state, run.last);
   };
   if (serves(*own)) return own;
   detail::UniqueLock lock(mutex);
@@ -332,6 +348,7 @@ TENON_SESSION std::shared_ptr<Session::Core::Variant> Session::Core::find_varian
   v->outputs = run.outputs;
   v->given.assign(given.begin(), given.end());
   if (run.state != nullptr) v->take_pairs(*run.state);
+  v->last = run.last;
   variants.push_back(v);
   lock.unlock();
   make(v, budget);
@@ -442,14 +459,32 @@ TENON_SESSION std::vector<bool> Session::Core::needed_inputs(const Graph& graph,
   return needed;
 }
 
+TENON_SESSION std::size_t Session::Core::index_of_last(const Variant& variant) const {
+  const std::vector<std::string>& returned = variant.keep != nullptr   ? variant.shown
+                                             : variant.outputs.empty() ? names
+                                                                       : variant.outputs;
+  const auto found = std::ranges::find(returned, variant.last.output);
+  if (found == returned.end())
+    raise(ErrorCode::invalid_argument, "session", "the run returns no '", variant.last.output,
+          "', of which it is asked for the last steps");
+  return static_cast<std::size_t>(found - returned.begin());
+}
+
 TENON_SESSION void Session::Core::compile(Variant& variant, const Graph& from, std::vector<ValueId> ids,
                                           const detail::Budget* budget, Graph* drained,
                                           std::vector<PassReport>* receiver) const {
   const ScopedPool use(executor());
-  ProgramOptions program{
-      .fold = options.fold_constants, .reports = receiver, .budget = budget, .origin = origin};
+  ProgramOptions program{.fold = options.fold_constants,
+
+                         .reports = receiver,
+                         .budget = budget,
+                         .origin = origin};
   program.max_folded_bytes = options.max_folded_bytes ? *options.max_folded_bytes : default_folded(from);
   std::vector<Pass> passes = options.passes ? *options.passes : std::vector<Pass>();
+  if (variant.last.pass != nullptr) {
+    program.last_steps_of = index_of_last(variant);
+    passes.insert(passes.begin(), *variant.last.pass);
+  }
   if (variant.keep != nullptr) passes.push_back(*variant.keep);
   program.passes = passes, program.caches = variant.caches;
   variant.needed = needed_inputs(from, ids);
