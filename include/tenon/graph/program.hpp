@@ -91,6 +91,8 @@ class Program {
   }
   /// The pairs of inputs and outputs that a State may keep; see passes/keep_caches.hpp.
   std::span<CachePair> caches() const { return edit_->options->caches; }
+  /// What the session's programs share; null: the program has no session.
+  SharedConstants* shared() const { return edit_->options->shared; }
   /// The index of the output of which runs want the last steps only; see passes/keep_last_steps.hpp.
   std::optional<std::size_t> last_steps_of() const { return edit_->options->last_steps_of; }
   /// The value's only reader, if it reads the value once and not in a body. Else, or if the value is an

@@ -12,6 +12,7 @@ namespace tenon::TENON_ABI {
 
 class Graph;
 class Program;
+class SharedConstants;  // shared_constants.hpp
 
 /// A past input, and the present output that replaces it in the next run.
 struct CachePair {
@@ -35,6 +36,7 @@ struct ProgramOptions {
   Allocator* folded = nullptr;
   int64_t max_folded_bytes = int64_t{1} << 30;
   std::span<const Pass> passes{};
+  SharedConstants* shared = nullptr;           ///< of the session's programs; null: constants are not shared
   std::span<CachePair> caches{};               ///< pairs that a State may keep
   std::optional<std::size_t> last_steps_of{};  ///< the index of the output that needs the last steps only
   std::vector<PassReport>* reports = nullptr;  ///< receives the passes' reports; null: not requested

@@ -10,8 +10,9 @@
 
 namespace tenon::TENON_ABI {
 
-class Executor;  // base/parallel.hpp
-class Graph;     // graph.hpp
+class Executor;     // base/parallel.hpp
+class Graph;        // graph.hpp
+class PackedStore;  // shared_constants.hpp
 
 /// The source of a graph, from which it can be read again.
 class GraphSource {
@@ -38,18 +39,20 @@ struct SessionOptions {
   /// applies none.
   std::optional<std::vector<Pass>> passes{};
   /// If set, the session's own program is made for runs with states of these pairs. Otherwise the first such
-  /// run compiles a second one, with constants of its own in the kernels' layouts. Read by the constructor
-  /// alone.
+  /// run compiles a second one, which shares packed matrices with the first. Read by the constructor alone.
   const State* state = nullptr;
-  LastSteps last{};  ///< likewise for runs with RunOptions::last of this output
+  LastSteps last{};      ///< likewise for runs with RunOptions::last of this output
   bool explain = false;  ///< keep the passes' reports for Session::reports
   /// If set, the session keeps only small constants, and those that its runs read, in the kernels' layouts.
   /// It reads the graph again for a run that requests other values by name, or overrides inputs that have
   /// default values.
   std::shared_ptr<const GraphSource> source{};
-  /// The number of programs kept in addition to the graph's own, each with constants in its kernels' layouts:
-  /// one for each list of RunOptions::outputs and each set of overridden inputs. The least recently used one
-  /// is dropped first, as soon as no run and no Binding uses it.
+  /// Where the session finds matrices of integers in the kernels' layouts, and leaves those that it has
+  /// packed: LoadOptions::packed_file. Null: it packs all of them.
+  std::shared_ptr<PackedStore> packed{};
+  /// The number of programs kept in addition to the graph's own, with which they share packed matrices: one
+  /// for each list of RunOptions::outputs and each set of overridden inputs. The least recently used one is
+  /// dropped first, as soon as no run and no Binding uses it.
   int max_programs = 16;
 };
 

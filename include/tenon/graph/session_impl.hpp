@@ -7,6 +7,7 @@
 #include "tenon/base/platform/exceptions.hpp"
 #include "tenon/graph/input_check.hpp"
 #include "tenon/graph/session.hpp"
+#include "tenon/graph/shared_constants.hpp"
 #include "tenon/graph/state_run.hpp"
 
 #ifdef TENON_COMPILED_SESSION
@@ -110,6 +111,7 @@ struct Session::Core {
   std::vector<std::string> names;
   std::vector<ValueId> outputs;
   std::vector<PassReport> reports;
+  mutable SharedConstants shared;
   std::shared_ptr<Variant> own;  // of the graph's outputs
   detail::Mutex mutex;
   detail::Condition compiled;                      // a variant is ready, or will not be
@@ -141,7 +143,10 @@ TENON_SESSION Session::Session(Graph graph, SessionOptions options)
     : core_(std::make_unique<Core>(std::move(graph), std::move(options))) {}
 
 TENON_SESSION Session::Core::Core(Graph of, SessionOptions with)
-    : origin(std::make_shared<Graph>(std::move(of))), graph(*origin), options(std::move(with)) {
+    : origin(std::make_shared<Graph>(std::move(of))),
+      graph(*origin),
+      options(std::move(with)),
+      shared(options.packed.get()) {
   simd::check_request();
   if (options.executor == nullptr && options.threads > 1) {
     pool = std::make_shared<ThreadPool>(options.threads);
@@ -160,6 +165,7 @@ TENON_SESSION Session::Core::Core(Graph of, SessionOptions with)
   }
   compile(*own, graph, std::move(ids), nullptr, options.source ? &graph : nullptr,
           options.explain ? &reports : nullptr);
+  if (options.packed != nullptr) options.packed->finish();
 }
 
 TENON_SESSION Outputs Session::run(const Feeds& feeds, const RunOptions& options) const {
@@ -475,7 +481,7 @@ TENON_SESSION void Session::Core::compile(Variant& variant, const Graph& from, s
                                           std::vector<PassReport>* receiver) const {
   const ScopedPool use(executor());
   ProgramOptions program{.fold = options.fold_constants,
-
+                         .shared = &shared,
                          .reports = receiver,
                          .budget = budget,
                          .origin = origin};

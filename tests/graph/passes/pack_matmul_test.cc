@@ -218,6 +218,41 @@ TEST_CASE("a residual that has the rows of A, whatever their number") {
                      {{"a", floats<float>({9, 5}, 2)}, {"end", Tensor<int64_t>({1}, {rows})}}, 2, 1e-6);
 }
 
+TEST_CASE("pack_matmul: a large matrix that products read transposed stays as it is") {
+  const AnyTensor w = floats<float>({280, 300}, 1);
+  const auto bytes = static_cast<std::size_t>(w.bytes());
+  struct Case {
+    const char* name;
+    std::vector<int64_t> perm;
+    bool in_file = false, gemm = false, other_reader = false;
+  };
+  for (const Case& c : {Case{"a product", {1, 0}}, Case{"a Gemm", {}, false, true},
+                        Case{"in a file", {1, 0}, true}, Case{"a Gemm, in a file", {1, 0}, true, true},
+                        Case{"another reader", {1, 0}, true, false, true}, Case{"as it is", {0, 1}, true}}) {
+    CAPTURE(c.name);
+    const bool turned = c.perm.empty() || c.perm[0] == 1;
+    const auto build = [&] {
+      Graph g;
+      const ValueId x = g.add_input("x", DType::float32, Dims{g.symbol("N"), turned ? 300 : 280});
+      const AnyTensor b(
+          DType::float32, w.extents(),
+          c.in_file ? Storage::keep(w.data(), bytes, FilePart(nullptr, w.data(), bytes)) : w.storage());
+      const ValueId t = node(g, op::Transpose{.perm = c.perm}, {g.add_constant({}, b)});
+      g.add_output("y", c.gemm ? node(g, op::Gemm{}, {x, t}) : node(g, op::MatMul{}, {x, t}));
+      if (c.other_reader) g.add_output("z", node(g, op::Relu{}, {t}));
+      return g;
+    };
+    for (const int64_t rows : {1, 7})
+      test::check_pass(pack_matmul, build, {{"x", floats<float>({rows, turned ? 300 : 280}, 2)}}, 1, 1e-4);
+    const Session s(build(), {.passes = std::vector<Pass>{pack_matmul}});
+    const auto* file = s.program().nodes()[0].op.as<FileMatMul>();
+    CHECK((file != nullptr) == (c.in_file && turned));
+    if (file == nullptr) continue;
+    CHECK(file->product.b.data() == w.data());
+    CHECK((file->product.b_row == 1 && file->product.b_col == 300));
+  }
+}
+
 TEST_CASE("pack_matmul: a matrix is packed part by part as it is as a whole") {
   kernels::GemmArgs<float> args;
   args.k = 900, args.n = 1000;

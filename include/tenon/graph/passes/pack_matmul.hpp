@@ -10,6 +10,8 @@
 #include "tenon/base/platform/mutex.hpp"
 #include "tenon/graph/fused/packed_mat_mul.hpp"
 #include "tenon/graph/passes/packed.hpp"
+#include "tenon/graph/shared_constants.hpp"
+#include "tenon/op/tensor/transpose.hpp"
 
 namespace tenon::TENON_ABI::passes {
 
@@ -105,6 +107,24 @@ struct FileMatMul {
 
 namespace detail {
 
+/// Bytes from which on a matrix is not copied before a product needs it in another layout.
+inline constexpr int64_t large_matrix = int64_t{1} << 18;
+
+/// Whether a node transposes its operand if that is a matrix.
+inline bool transposes_matrix(const Graph::Node& n) {
+  const auto* transpose = n.op.as<op::Transpose>();
+  return transpose != nullptr && transpose->source(0, 2) == 1;
+}
+
+/// The matrix of which a node makes `b` by transposing it, after which `turned` is its opposite; or `b`
+/// itself.
+inline ValueId before_transpose(const Program& program, ValueId b, bool& turned) {
+  const Graph::Node* const n = made_by<op::Transpose>(program, b);
+  if (n == nullptr || !transposes_matrix(*n)) return b;
+  turned = !turned;
+  return n->inputs[0];
+}
+
 /// Whether a product's left side is not a vector. Reports it if it is.
 inline bool has_rows(const Program& program, int number) {
   const Dims& y = program.info(program.node(number).outputs[0]).dims;
@@ -159,21 +179,133 @@ inline bool replace_product(Program& program, int number, PackedMatMul packed, b
   return true;
 }
 
-/// Packs a matrix B that keeps its narrow type.
-inline void pack_narrow_matrix(PackedMatMul& packed, const kernels::NarrowSource& s) {
+/// A packed matrix B.
+struct PackedMatrix {
+  Storage b{}, zeros{};
+  kernels::NarrowMatrix narrow{};  // describes these if B keeps its narrow type
+};
+
+/// Gives the product a matrix.
+inline void use_matrix(PackedMatMul& packed, const std::shared_ptr<PackedMatrix>& matrix) {
+  const auto part = [&](const Storage& s) {
+    return s ? Storage::keep(s.data(), s.size_bytes(), matrix) : Storage();
+  };
+  packed.b = part(matrix->b), packed.zeros = part(matrix->zeros);
+  packed.narrow = matrix->narrow;
+}
+
+/// Adds what packing depends on in addition to the matrix.
+inline ConstantKey key_of_level(std::string_view kind) {
+  ConstantKey key(kind);
+  key.add(simd::level(), simd::scoped_level() != nullptr);
+  return key;
+}
+
+/// Columns of a matrix that are packed together: whole panels, and whole bytes of codes.
+inline constexpr int64_t narrow_group = 64;
+
+/// Some groups of columns of a transposed matrix.
+inline kernels::NarrowSource groups_of(const kernels::NarrowSource& s, int64_t first, int64_t last) {
+  kernels::NarrowSource part = s;
+  const int64_t j = first * narrow_group;
+  const auto codes_of = [&](const void* codes, int64_t count) -> const void* {
+    return codes == nullptr ? nullptr : static_cast<const std::byte*>(codes) + packed_bytes(count, s.type);
+  };
+  part.n = std::min(s.n, last * narrow_group) - j;
+  part.codes = codes_of(s.codes, j * s.k);
+  if (s.scale != nullptr) part.scale = s.scale + j * s.scale_col;
+  part.zero = codes_of(s.zero, j * s.scale_col);
+  return part;
+}
+
+/// Packs a matrix B that keeps its narrow type, by many threads if columns are adjacent.
+inline std::shared_ptr<PackedMatrix> packed_narrow(const kernels::NarrowSource& s) {
+  const auto matrix = std::make_shared<PackedMatrix>();
   const kernels::NarrowSize size = kernels::narrow_size(s);
+  matrix->b = Storage::make<std::byte>(size.data, lasting_allocator());
+  matrix->zeros = Storage::make<uint8_t>(size.zeros);
+  auto* const data = matrix->b.as<std::byte>();
+  auto* const zeros = matrix->zeros.as<uint8_t>();
+  matrix->narrow = {s.type, s.k, s.n, s.block, data};
+  std::atomic<bool> any_zeros = false;
+  if (s.transposed) {
+    const kernels::NarrowSize step = kernels::narrow_size(groups_of(s, 0, 1));
+    const int64_t groups = (s.n - 1) / narrow_group + 1;
+    parallel_for(groups, std::max<int64_t>(1, (1 << 16) / s.k / narrow_group),
+                 [&](int64_t first, int64_t last) {
+                   const kernels::NarrowMatrix part = kernels::narrow_pack(
+                       groups_of(s, first, last), data + first * step.data, zeros + first * step.zeros);
+                   if (part.zeros != nullptr) any_zeros = true;
+                 });
+  } else {
+    any_zeros = kernels::narrow_pack(s, data, zeros).zeros != nullptr;
+  }
+  if (any_zeros) matrix->narrow.zeros = zeros;
+  else matrix->zeros = {};
+  return matrix;
+}
+
+/// The packed matrix that a store has for a key; null if it has none. Its sizes must be those of the matrix,
+/// and the first columns are packed to be compared: another version may have packed them otherwise.
+inline std::shared_ptr<PackedMatrix> stored_narrow(PackedStore& store, std::string_view key,
+                                                   const kernels::NarrowSource& s) {
+  const auto [b, zeros] = store.find(key);
+  const kernels::NarrowSize size = kernels::narrow_size(s);
+  const auto has = [](const Storage& part, int64_t bytes) {
+    return part.size_bytes() == static_cast<std::size_t>(bytes);
+  };
+  if (!b || !has(b, size.data) || (!has(zeros, 0) && !has(zeros, size.zeros))) return nullptr;
+  const auto first = packed_narrow(groups_of(s, 0, 1));
+  const auto begins = [](const Storage& whole, const Storage& part) {
+    return std::memcmp(whole.data(), part.data(), part.size_bytes()) == 0;
+  };
+  const bool no_zeros = has(zeros, 0);
+  if (!begins(b, first->b) || (no_zeros && first->zeros) || (first->zeros && !begins(zeros, first->zeros)))
+    return nullptr;
+  const auto matrix = std::make_shared<PackedMatrix>();
+  matrix->b = b, matrix->zeros = no_zeros ? Storage() : zeros;
+  matrix->narrow = {s.type, s.k, s.n, s.block, static_cast<const std::byte*>(b.data())};
+  if (!no_zeros) matrix->narrow.zeros = static_cast<const uint8_t*>(zeros.data());
+  return matrix;
+}
+
+/// Packs a matrix B that keeps its narrow type, unless a program of the session, or its store, has it packed.
+/// `of` are the operands that `s` points to.
+inline void pack_narrow_matrix(const Program& program, PackedMatMul& packed, const kernels::NarrowSource& s,
+                               std::initializer_list<const AnyTensor*> of) {
   packed.k = s.k, packed.n = s.n;
-  packed.b = Storage::make<std::byte>(size.data, lasting_allocator());
-  packed.zeros = Storage::make<uint8_t>(size.zeros);
-  packed.narrow = kernels::narrow_pack(s, packed.b.as<std::byte>(), packed.zeros.as<uint8_t>());
-  if (packed.narrow.zeros == nullptr) packed.zeros = {};
+  SharedConstants* const shared = program.shared();
+  if (shared == nullptr) return use_matrix(packed, packed_narrow(s));
+  ConstantKey key = key_of_level("narrow");
+  key.add(s.type, s.k, s.n, s.transposed, s.block, s.scale_row, s.scale_col);
+  for (const AnyTensor* t : of)
+    if (t != nullptr) key.add(t->dtype()).add_content(t->data(), static_cast<std::size_t>(t->bytes()));
+  use_matrix(packed, shared->get<PackedMatrix>(key, [&] {
+    // Of other matrices no columns can be packed to be compared.
+    PackedStore* const store = s.transposed && s.scale != nullptr ? shared->store() : nullptr;
+    std::shared_ptr<PackedMatrix> matrix = store == nullptr ? nullptr : stored_narrow(*store, key.text(), s);
+    if (matrix != nullptr) return matrix;
+    matrix = packed_narrow(s);
+    if (store != nullptr) store->add(key.text(), {matrix->b, matrix->zeros});
+    return matrix;
+  }));
+}
+
+/// The matrix, in a file, of a product that reads it unpacked. Programs of a session that read the same part
+/// of the file share it, and with it the packed matrix.
+inline std::shared_ptr<FileMatrix> file_matrix(const Program& program, const PackedMatMul& packed) {
+  const auto make = [&] { return std::make_shared<FileMatrix>(packed.b); };
+  if (program.shared() == nullptr) return make();
+  ConstantKey key = key_of_level("file");
+  key.add(packed.element, packed.k, packed.n, packed.b_row, packed.b_col, packed.b.data());
+  return program.shared()->get<FileMatrix>(key, make);
 }
 
 /// Packs the constant matrix of a product if that pays. `packed` already has the factors and the
-/// transpositions of A and C.
-inline void pack_product(Program& program, int number, PackedMatMul packed, bool trans_b) {
+/// transpositions of A and C. The matrix is `b_id`, (N,K) if trans_b.
+inline void pack_product(Program& program, int number, PackedMatMul packed, ValueId b_id, bool trans_b) {
   const Graph::Node& n = program.node(number);
-  const AnyTensor* b = stored_floats(program, n.inputs[1]);
+  const AnyTensor* b = stored_floats(program, b_id);
   if (b == nullptr) return program.skipped(number, "B is not constant");
   if (b->rank() != 2 || b->size() == 0) return program.skipped(number, "B is no matrix");
   if (!has_rows(program, number)) return;
@@ -184,19 +316,20 @@ inline void pack_product(Program& program, int number, PackedMatMul packed, bool
   packed.k = k, packed.n = columns;
   const Dim rows = y.product(0, y.rank() - 1);
   const bool few = wide && rows.known() && rows.value() <= few_rows;
-  constexpr int64_t large = int64_t{1} << 18;  // bytes from which on packing is deferred
-  const bool in_file = wide && !rows.known() && b->bytes() >= large && b->storage().file_part() != nullptr;
+  const bool in_file =
+      wide && !rows.known() && b->bytes() >= large_matrix && b->storage().file_part() != nullptr;
   if (few || in_file) {
     packed.b = b->storage();
     packed.b_row = trans_b ? 1 : columns, packed.b_col = trans_b ? k : 1;
-    auto file = in_file ? std::make_shared<FileMatrix>(b->storage()) : nullptr;
+    auto file = in_file ? file_matrix(program, packed) : nullptr;
     if (!replace_product(program, number, std::move(packed), in_file, std::move(file)))
       program.skipped(number, "A has ", rows.value(), " rows, too few to gain");
     return;
   }
   if (!wide)
-    pack_narrow_matrix(packed,
-                       {.type = b->dtype(), .k = k, .n = columns, .codes = b->data(), .transposed = trans_b});
+    pack_narrow_matrix(program, packed,
+                       {.type = b->dtype(), .k = k, .n = columns, .codes = b->data(), .transposed = trans_b},
+                       {b});
   else
     visit_types<float, double>(b->dtype(), [&]<class C>() {
       kernels::GemmArgs<C> args;
@@ -205,7 +338,15 @@ inline void pack_product(Program& program, int number, PackedMatMul packed, bool
       args.b = static_cast<const C*>(b->data());
       args.b_row = trans_b ? 1 : args.n;
       args.b_col = trans_b ? args.k : 1;
-      packed.b = packed_b(args, b->storage());
+      const auto make = [&] {
+        return std::make_shared<PackedMatrix>(PackedMatrix{packed_b(args, b->storage())});
+      };
+      SharedConstants* const shared = program.shared();
+      if (shared == nullptr) return use_matrix(packed, make());
+      ConstantKey key = key_of_level("wide");
+      key.add(b->dtype(), k, columns, trans_b);
+      key.add_content(b->data(), static_cast<std::size_t>(b->bytes()));
+      use_matrix(packed, shared->get<PackedMatrix>(key, make));
     });
   replace_product(program, number, std::move(packed));
 }
@@ -224,10 +365,21 @@ void for_each_product(Program& program, Pack pack) {
 
 inline void apply_pack_matmul(Program& program) {
   for_each_product(program, [&](int n, PackedMatMul packed, bool trans_b) {
-    detail::pack_product(program, n, std::move(packed), trans_b);
+    const ValueId b = detail::before_transpose(program, program.node(n).inputs[1], trans_b);
+    detail::pack_product(program, n, std::move(packed), b, trans_b);
   });
 }
 
-inline constexpr Pass pack_matmul{"pack_matmul", apply_pack_matmul};
+/// A large matrix that a product reads transposed is not transposed in memory.
+inline constexpr Pass pack_matmul{
+    "pack_matmul", apply_pack_matmul, [](const Program& program, const Graph::Node& n) {
+      const AnyTensor* b = detail::transposes_matrix(n) ? stored_floats(program, n.inputs[0]) : nullptr;
+      if (b == nullptr || b->rank() != 2 || b->bytes() < detail::large_matrix) return false;
+      const std::span<const int> readers = program.readers(n.outputs[0]);  // none while the program is made
+      return readers.empty() || std::ranges::any_of(readers, [&](int r) {
+               const Graph::Node& by = program.node(r);
+               return (by.op.as<op::MatMul>() || by.op.as<op::Gemm>()) && by.inputs[1] == n.outputs[0];
+             });
+    }};
 
 }  // namespace tenon::TENON_ABI::passes

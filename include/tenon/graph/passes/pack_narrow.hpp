@@ -6,7 +6,6 @@
 #include "tenon/graph/passes/pack_matmul.hpp"
 #include "tenon/graph/passes/quantized.hpp"
 #include "tenon/op/quantization/dequantize_linear.hpp"
-#include "tenon/op/tensor/transpose.hpp"
 
 namespace tenon::TENON_ABI::passes {
 
@@ -51,7 +50,7 @@ inline void pack_restored(Program& program, int number, PackedMatMul packed, con
   if (zero != nullptr) s.zero = zero->data();
 
   packed.element = program.info(from.outputs[0]).type.element;
-  pack_narrow_matrix(packed, s);
+  pack_narrow_matrix(program, packed, s, {codes, scale, zero});
   packed.narrow.round_activations = restored.round_activations;
   replace_product(program, number, std::move(packed));
 }
@@ -60,10 +59,7 @@ inline void pack_restored(Program& program, int number, PackedMatMul packed, con
 
 inline void apply_pack_narrow(Program& program) {
   for_each_product(program, [&](int number, PackedMatMul packed, bool trans_b) {
-    ValueId b = program.node(number).inputs[1];
-    if (const Graph::Node* n = made_by<op::Transpose>(program, b);
-        n != nullptr && n->op.as<op::Transpose>()->source(0, 2) == 1)
-      trans_b = !trans_b, b = n->inputs[0];
+    const ValueId b = detail::before_transpose(program, program.node(number).inputs[1], trans_b);
     if (const Graph::Node* n = made_by<op::DequantizeLinear>(program, b))
       detail::pack_restored(program, number, std::move(packed), *n, trans_b);
   });
