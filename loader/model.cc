@@ -10,6 +10,7 @@
 #include "loader/edit/diff.hpp"
 #include "loader/edit/simplify.hpp"
 #include "loader/format/large_data.hpp"
+#include "loader/format/packed_file.hpp"
 #include "loader/format/read_message.hpp"
 #include "loader/format/save.hpp"
 #include "loader/function/inline.hpp"
@@ -149,6 +150,8 @@ Session load(const std::filesystem::path& file, const SessionOptions& session, c
   const auto source = std::make_shared<const FileSource>(file, options);
   Graph graph = source->read();
   if (!with_passes.source) with_passes.source = source;
+  if (!options.packed_file.empty() && !with_passes.packed)
+    with_passes.packed = std::make_shared<loader::PackedFile>(options.packed_file);
   return Session(std::move(graph), std::move(with_passes));
 }
 
