@@ -9,8 +9,8 @@
 #include "tenon/base/lasting.hpp"
 #include "tenon/base/platform/mutex.hpp"
 #include "tenon/graph/fused/packed_mat_mul.hpp"
+#include "tenon/graph/passes/pack_matrix.hpp"
 #include "tenon/graph/passes/packed.hpp"
-#include "tenon/graph/shared_constants.hpp"
 #include "tenon/op/tensor/transpose.hpp"
 
 namespace tenon::TENON_ABI::passes {
@@ -177,118 +177,6 @@ inline bool replace_product(Program& program, int number, PackedMatMul packed, b
   program.replace(last, file ? AnyOperator::make(FileMatMul{packed, file}) : AnyOperator::make(packed),
                   std::move(operands), number);
   return true;
-}
-
-/// A packed matrix B.
-struct PackedMatrix {
-  Storage b{}, zeros{};
-  kernels::NarrowMatrix narrow{};  // describes these if B keeps its narrow type
-};
-
-/// Gives the product a matrix.
-inline void use_matrix(PackedMatMul& packed, const std::shared_ptr<PackedMatrix>& matrix) {
-  const auto part = [&](const Storage& s) {
-    return s ? Storage::keep(s.data(), s.size_bytes(), matrix) : Storage();
-  };
-  packed.b = part(matrix->b), packed.zeros = part(matrix->zeros);
-  packed.narrow = matrix->narrow;
-}
-
-/// Adds what packing depends on in addition to the matrix.
-inline ConstantKey key_of_level(std::string_view kind) {
-  ConstantKey key(kind);
-  key.add(simd::level(), simd::scoped_level() != nullptr);
-  return key;
-}
-
-/// Columns of a matrix that are packed together: whole panels, and whole bytes of codes.
-inline constexpr int64_t narrow_group = 64;
-
-/// Some groups of columns of a transposed matrix.
-inline kernels::NarrowSource groups_of(const kernels::NarrowSource& s, int64_t first, int64_t last) {
-  kernels::NarrowSource part = s;
-  const int64_t j = first * narrow_group;
-  const auto codes_of = [&](const void* codes, int64_t count) -> const void* {
-    return codes == nullptr ? nullptr : static_cast<const std::byte*>(codes) + packed_bytes(count, s.type);
-  };
-  part.n = std::min(s.n, last * narrow_group) - j;
-  part.codes = codes_of(s.codes, j * s.k);
-  if (s.scale != nullptr) part.scale = s.scale + j * s.scale_col;
-  part.zero = codes_of(s.zero, j * s.scale_col);
-  return part;
-}
-
-/// Packs a matrix B that keeps its narrow type, by many threads if columns are adjacent.
-inline std::shared_ptr<PackedMatrix> packed_narrow(const kernels::NarrowSource& s) {
-  const auto matrix = std::make_shared<PackedMatrix>();
-  const kernels::NarrowSize size = kernels::narrow_size(s);
-  matrix->b = Storage::make<std::byte>(size.data, lasting_allocator());
-  matrix->zeros = Storage::make<uint8_t>(size.zeros);
-  auto* const data = matrix->b.as<std::byte>();
-  auto* const zeros = matrix->zeros.as<uint8_t>();
-  matrix->narrow = {s.type, s.k, s.n, s.block, data};
-  std::atomic<bool> any_zeros = false;
-  if (s.transposed) {
-    const kernels::NarrowSize step = kernels::narrow_size(groups_of(s, 0, 1));
-    const int64_t groups = (s.n - 1) / narrow_group + 1;
-    parallel_for(groups, std::max<int64_t>(1, (1 << 16) / s.k / narrow_group),
-                 [&](int64_t first, int64_t last) {
-                   const kernels::NarrowMatrix part = kernels::narrow_pack(
-                       groups_of(s, first, last), data + first * step.data, zeros + first * step.zeros);
-                   if (part.zeros != nullptr) any_zeros = true;
-                 });
-  } else {
-    any_zeros = kernels::narrow_pack(s, data, zeros).zeros != nullptr;
-  }
-  if (any_zeros) matrix->narrow.zeros = zeros;
-  else matrix->zeros = {};
-  return matrix;
-}
-
-/// The packed matrix that a store has for a key; null if it has none. Its sizes must be those of the matrix,
-/// and the first columns are packed to be compared: another version may have packed them otherwise.
-inline std::shared_ptr<PackedMatrix> stored_narrow(PackedStore& store, std::string_view key,
-                                                   const kernels::NarrowSource& s) {
-  const auto [b, zeros] = store.find(key);
-  const kernels::NarrowSize size = kernels::narrow_size(s);
-  const auto has = [](const Storage& part, int64_t bytes) {
-    return part.size_bytes() == static_cast<std::size_t>(bytes);
-  };
-  if (!b || !has(b, size.data) || (!has(zeros, 0) && !has(zeros, size.zeros))) return nullptr;
-  const auto first = packed_narrow(groups_of(s, 0, 1));
-  const auto begins = [](const Storage& whole, const Storage& part) {
-    return std::memcmp(whole.data(), part.data(), part.size_bytes()) == 0;
-  };
-  const bool no_zeros = has(zeros, 0);
-  if (!begins(b, first->b) || (no_zeros && first->zeros) || (first->zeros && !begins(zeros, first->zeros)))
-    return nullptr;
-  const auto matrix = std::make_shared<PackedMatrix>();
-  matrix->b = b, matrix->zeros = no_zeros ? Storage() : zeros;
-  matrix->narrow = {s.type, s.k, s.n, s.block, static_cast<const std::byte*>(b.data())};
-  if (!no_zeros) matrix->narrow.zeros = static_cast<const uint8_t*>(zeros.data());
-  return matrix;
-}
-
-/// Packs a matrix B that keeps its narrow type, unless a program of the session, or its store, has it packed.
-/// `of` are the operands that `s` points to.
-inline void pack_narrow_matrix(const Program& program, PackedMatMul& packed, const kernels::NarrowSource& s,
-                               std::initializer_list<const AnyTensor*> of) {
-  packed.k = s.k, packed.n = s.n;
-  SharedConstants* const shared = program.shared();
-  if (shared == nullptr) return use_matrix(packed, packed_narrow(s));
-  ConstantKey key = key_of_level("narrow");
-  key.add(s.type, s.k, s.n, s.transposed, s.block, s.scale_row, s.scale_col);
-  for (const AnyTensor* t : of)
-    if (t != nullptr) key.add(t->dtype()).add_content(t->data(), static_cast<std::size_t>(t->bytes()));
-  use_matrix(packed, shared->get<PackedMatrix>(key, [&] {
-    // Of other matrices no columns can be packed to be compared.
-    PackedStore* const store = s.transposed && s.scale != nullptr ? shared->store() : nullptr;
-    std::shared_ptr<PackedMatrix> matrix = store == nullptr ? nullptr : stored_narrow(*store, key.text(), s);
-    if (matrix != nullptr) return matrix;
-    matrix = packed_narrow(s);
-    if (store != nullptr) store->add(key.text(), {matrix->b, matrix->zeros});
-    return matrix;
-  }));
 }
 
 /// The matrix, in a file, of a product that reads it unpacked. Programs of a session that read the same part
