@@ -1,6 +1,6 @@
 #!/bin/bash
-# The training of examples/writer: the loss falls within a few steps, and the model that it saves is one that the tool
-# checks. The model in the tree differs from it in its weights only.
+# The training of examples/writer: the loss falls within a few steps, and the model that it saves is one that
+# the tool checks. The model in the tree differs from it in its weights only.
 fail() {
   echo "$@"
   exit 1
