@@ -223,7 +223,7 @@ TEST_CASE("pack_matmul: a large matrix that products read transposed stays as it
   const auto bytes = static_cast<std::size_t>(w.bytes());
   struct Case {
     const char* name;
-    std::vector<int64_t> perm;
+    decltype(op::Transpose::perm) perm;
     bool in_file = false, gemm = false, other_reader = false;
   };
   for (const Case& c : {Case{"a product", {1, 0}}, Case{"a Gemm", {}, false, true},
