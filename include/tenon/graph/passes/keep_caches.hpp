@@ -147,14 +147,17 @@ class KeptCaches {
   /// Makes `cached` the maker of what reads `y`.
   void put(int n, const CachedAttention& cached, ValueId q, ValueId mask, ValueId y) {
     const auto k = static_cast<std::size_t>(cached.keys), v = static_cast<std::size_t>(cached.values);
-    p_.applied(n, "reads the caches of '", p_.entry(pair(k).past).name, "' and '",
-               p_.entry(pair(v).past).name, "'");
+    p_.applied(n, "reads the caches of '", name(k), "' and '", name(v), "'");
     std::vector<ValueId> in{q, rows_[k].steps, rows_[v].steps};
     if (mask >= 0) in.push_back(mask);
     const ValueId to =
         p_.add_node(n, AnyOperator::make<CachedAttention, fused_types.tensor>(cached), std::move(in))[0];
     p_.redirect(y, to);
     for (const std::size_t c : {k, v}) widen_window(c, cached.left);
+  }
+  /// What the graph calls the cache: the past, or the present of a graph without it.
+  const std::string& name(std::size_t k) const {
+    return p_.entry(pair(k).past >= 0 ? pair(k).past : present(k)).name;
   }
   /// The cache has a reader of the last steps, of this number before each query; -1: of all.
   void widen_window(std::size_t k, int64_t left) {

@@ -43,6 +43,7 @@ inline ValueId source_of_steps(const Program& program, const Graph::Node& n) {
 }  // namespace detail
 
 inline void apply_keep_last_steps(Program& program) {
+  if (!program.last_steps_of()) return;  // a body's program
   const ValueId output = program.outputs()[*program.last_steps_of()];
   int first = -1;  // the first product of the chain to the output
   ValueId v = output;
