@@ -37,8 +37,11 @@ function tokensText(ours, theirs) {
   return `${at} equal, then leads of ${leads.join(' and ')}`;
 }
 
-/// `tools` has bench/compare's compile, library of ONNX Runtime, level and programs' folder.
-export function compareDecoding({ size, exact, threadCounts, rounds, pasts, steps, level, cache, program, ort, compile }) {
+/// The rows of a table, after its heading. `program` is Tenon's, `ort` ONNX Runtime's library; `compile` builds a
+/// program of this folder and gives its path.
+export function compareDecoding({
+  size, exact, threadCounts, rounds, pasts, steps, level, cache, program, ort, compile,
+}) {
   const extents = decoders[size];
   if (extents === undefined) throw new Error(`--size ${Object.keys(decoders).join(' or ')}`);
   const folder = path.join(cache, 'models', `decoder-${size}${exact ? '-exact' : ''}`);
@@ -71,7 +74,8 @@ export function compareDecoding({ size, exact, threadCounts, rounds, pasts, step
       }
       const least = (side) => Math.min(...results[side].map((r) => r.min_ms));
       const [ours, theirs, products_] = Object.keys(results).map(least);
-      const share = (weightBytes(extents) + cacheBytes(extents, past)) / ours / 1e6 / bandwidths[Math.min(threads, 2) - 1];
+      const bytes = weightBytes(extents) + cacheBytes(extents, past);
+      const share = bytes / ours / 1e6 / bandwidths[Math.min(threads, 2) - 1];
       const rate = (ms) => (1000 / ms).toFixed(1);
       rows.push([String(past), String(threads), rate(ours), rate(theirs), (theirs / ours).toFixed(2),
         ...(ggml ? [rate(products_), (products_ / ours).toFixed(2)] : []), `${(100 * share).toFixed(0)} %`,
