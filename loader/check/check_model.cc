@@ -1,4 +1,4 @@
-// Checks of a model as a whole: symbols of extents, calls of functions, training, devices.
+// Checks of a model as a whole: symbols of extents, calls of functions, training.
 #include <unordered_set>
 
 #include "loader/check/findings.hpp"
@@ -135,22 +135,6 @@ void check_updates(const onnx::ModelProto& m, Findings& findings) {
       if (const int first = stages.emplace(b.key(), k).first->second; first != k)
         findings.error("training", "update_binding has the key ", shown(b.key()), " in training ", first,
                        " and ", k);
-}
-
-Configurations check_configurations(const onnx::ModelProto& model, Findings& findings) {
-  constexpr std::string_view rule = "device";
-  if (model.configuration_size() > 0 && findings.ir_version < 11)
-    findings.warn("ir-version", "device configurations are a part of IR 11 and later");
-  Configurations configurations;
-  for (const auto& c : model.configuration()) {
-    const std::string of = str_cat("device configuration ", shown(c.name()));
-    if (c.name().empty()) findings.error(rule, "a device configuration has no name");
-    else if (!configurations.emplace(c.name(), &c).second) findings.error(rule, of, " is there twice");
-    if (c.num_devices() < 1) findings.error(rule, of, " has ", c.num_devices(), " devices");
-    else if (c.device_size() > 0 && c.device_size() != c.num_devices())
-      findings.error(rule, of, " of ", c.num_devices(), " devices names ", c.device_size());
-  }
-  return configurations;
 }
 
 }  // namespace tenon::TENON_ABI::loader

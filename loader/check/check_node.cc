@@ -1,10 +1,8 @@
-// Checks of nodes: attributes, schemas, devices.
+// Checks of nodes: attributes, schemas.
 #include <algorithm>
-#include <set>
 #include <unordered_set>
 
 #include "loader/check/findings.hpp"
-#include "tenon/base/platform/overflow.hpp"
 #include "tenon/loader.hpp"
 
 namespace tenon::TENON_ABI::loader {
@@ -203,83 +201,6 @@ void check_schema(const onnx::NodeProto& n, int opset, bool unknown, Findings& f
       n.output_size() < count(s.spec->outputs.size(), output))
     findings.error("arity", n.output_size(), " outputs: either 1 or all are needed");
   check_attributes(n, s, findings);
-}
-
-namespace {
-
-// `devices`: the number of devices, -1 if unknown. `rank` likewise.
-void check_sharding(const onnx::ShardingSpecProto& s, int64_t devices, int rank, Findings& findings) {
-  constexpr std::string_view rule = "sharding";
-  const std::string of = str_cat("the sharding of ", shown(s.tensor_name()));
-  const auto check_device = [&](int64_t d) {
-    if (d < 0 || (devices >= 0 && d >= devices))
-      findings.error(rule, of, " has the device ", d, ", which is none");
-  };
-  std::set<int64_t> groups;
-  for (const auto& g : s.index_to_device_group_map()) {
-    if (!g.has_key()) findings.error(rule, of, " has a group of devices without a key");
-    else if (!groups.insert(g.key()).second) findings.error(rule, of, " has the group ", g.key(), " twice");
-    if (g.value_size() == 0) findings.error(rule, of, " has the group ", g.key(), " without devices");
-    for (int64_t d : g.value()) check_device(d);
-  }
-  for (int64_t d : s.device())
-    if (!groups.contains(d)) check_device(d);
-  int64_t pieces = 1;
-  std::set<int64_t> axes;
-  for (const auto& dim : s.sharded_dim()) {
-    const int64_t axis = dim.axis() < 0 && rank >= 0 ? dim.axis() + rank : dim.axis();
-    if (!dim.has_axis()) findings.error(rule, of, " does not say which axis it cuts");
-    else if (rank >= 0 && (axis < 0 || axis >= rank))
-      findings.error(rule, of, " cuts axis ", dim.axis(), " of a tensor of rank ", rank);
-    else if (!axes.insert(axis).second) findings.error(rule, of, " cuts axis ", dim.axis(), " twice");
-    if (dim.simple_sharding_size() == 0)
-      findings.error(rule, of, " does not say into how many pieces it cuts axis ", dim.axis());
-    for (const auto& part : dim.simple_sharding()) {
-      if (part.num_shards() < 1)
-        findings.error(rule, of, " cuts axis ", dim.axis(), " into ", part.num_shards(), " pieces");
-      if (part.has_dim_value() && part.dim_value() < 0)
-        findings.error(rule, of, " cuts a part of axis ", dim.axis(), " of extent ", part.dim_value());
-      if (tenon::detail::mul_overflow(pieces, std::max<int64_t>(part.num_shards(), 1), &pieces)) pieces = -1;
-    }
-  }
-  // Piece k lies on device k of the list.
-  if (pieces != s.device_size() && s.device_size() > 0)
-    findings.error(rule, of, " makes ", pieces, " pieces for ", s.device_size(), " devices");
-}
-
-}  // namespace
-
-void check_devices(const onnx::NodeProto& n, const Configurations* configurations,
-                   const std::function<int(const std::string&)>& rank, Findings& findings) {
-  constexpr std::string_view rule = "device";
-  if (n.device_configurations_size() == 0) return;
-  if (findings.ir_version < 11)
-    findings.warn("ir-version", "device configurations are a part of IR 11 and later");
-  std::set<std::string_view> seen, operands;
-  for (const auto& name : n.input()) operands.insert(name);
-  for (const auto& name : n.output()) operands.insert(name);
-  operands.erase("");
-  for (const auto& c : n.device_configurations()) {
-    const std::string& id = c.configuration_id();
-    int64_t devices = -1;
-    if (id.empty()) findings.error(rule, "a device configuration has no configuration_id");
-    else if (!seen.insert(id).second)
-      findings.error(rule, "device configuration ", shown(id), " is there twice");
-    if (configurations != nullptr && !id.empty()) {
-      const auto it = configurations->find(id);
-      if (it == configurations->end())
-        findings.error(rule, "the model has no device configuration ", shown(id));
-      else devices = it->second->num_devices();
-    }
-    std::set<std::string_view> cut;
-    for (const auto& s : c.sharding_spec()) {
-      if (!operands.contains(s.tensor_name()))
-        findings.error("sharding", shown(s.tensor_name()), " is no input or output of the node");
-      else if (!cut.insert(s.tensor_name()).second)
-        findings.error("sharding", "there are two of ", shown(s.tensor_name()), " for one configuration");
-      check_sharding(s, devices, rank(s.tensor_name()), findings);
-    }
-  }
 }
 
 }  // namespace tenon::TENON_ABI::loader

@@ -15,8 +15,7 @@ void Checker::node(const onnx::NodeProto& n, const Scope& scope) {
   check_text("op_type", n.op_type()), check_text("domain", n.domain()), check_text("name", n.name());
   if (n.input_size() == 0 && n.output_size() == 0) error("arity", "the node has neither inputs nor outputs");
   check_keys(n.metadata_props(), "the node", findings_);
-  check_devices(
-      n, known_configurations_, [&](const std::string& name) { return rank_of(name, scope); }, findings_);
+  place(n, scope);
   Names attributes;
   for (const auto& a : n.attribute()) {
     if (!attributes.insert(a.name()).second)
@@ -76,8 +75,7 @@ void Checker::graph(const onnx::GraphProto& g, Scope& scope, Role role) {
     else if (role == Role::body) check_shadowing("input", v.name(), scope);
   }
   initializers(g, scope, role);
-  if (std::ranges::any_of(g.node(), [](const auto& n) { return n.device_configurations_size() > 0; }))
-    scope.ranks = ranks_of(g);
+  note_extents(g, scope);
   nodes(g.node(), scope, [](const onnx::NodeProto&) {});
   Names outputs;
   for (const auto& v : g.output()) {
@@ -137,22 +135,6 @@ void Checker::check_shadowing(std::string_view what, const std::string& name, co
     else findings_.warn("shadowing", parts...);
   };
   report(what, " ", shown(name), " of the body has the name of a value outside of it");
-}
-
-int Checker::rank_of(const std::string& name, const Scope& scope) {
-  for (const Scope* s = &scope; s != nullptr; s = s->outer)
-    if (const auto it = s->ranks.find(name); it != s->ranks.end()) return it->second;
-  return -1;
-}
-
-std::unordered_map<std::string_view, int> Checker::ranks_of(const onnx::GraphProto& g) {
-  std::unordered_map<std::string_view, int> ranks;
-  for (const auto* list : {&g.input(), &g.value_info(), &g.output()})
-    for (const auto& v : *list)
-      if (v.type().tensor_type().has_shape())
-        ranks.emplace(v.name(), v.type().tensor_type().shape().dim_size());
-  for (const auto& t : g.initializer()) ranks.emplace(t.name(), t.dims_size());
-  return ranks;
 }
 
 }  // namespace tenon::TENON_ABI::loader

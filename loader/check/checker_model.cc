@@ -88,6 +88,7 @@ void Checker::function(const onnx::FunctionProto& f) {
   parameters_ = &parameters;
   symbols_ = {};  // a function's extents are its own
   check_value_infos(f.value_info());
+  note_extents(f, scope);
   nodes(f.node(), scope, [&](const onnx::NodeProto& n) { check_compatibility(n, own, *around); });
   for (const auto& o : f.output())
     if (!scope.has_here(o)) error("outputs", "output ", shown(o), " is given by no node");

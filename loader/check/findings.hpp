@@ -1,6 +1,7 @@
 // The findings of a check so far, and the place being checked; the checks of messages outside of graphs.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <map>
 #include <optional>
@@ -153,9 +154,25 @@ void check_updates(const onnx::ModelProto& m, Findings& findings);
 /// Device configurations of a model by name.
 using Configurations = std::map<std::string_view, const onnx::DeviceConfigurationProto*>;
 Configurations check_configurations(const onnx::ModelProto& model, Findings& findings);
-/// How a node is placed on devices. Null configurations: they are unknown. rank(name) is a value's rank, -1
-/// if unknown.
+/// How a node is placed on devices. Null configurations: they are unknown. extents(name) are a value's
+/// extents, -1 where unknown, or null if the rank is unknown.
 void check_devices(const onnx::NodeProto& node, const Configurations* configurations,
-                   const std::function<int(const std::string&)>& rank, Findings& findings);
+                   const std::function<const std::vector<int64_t>*(const std::string&)>& extents,
+                   Findings& findings);
+
+/// Pipeline stages: a node reads nothing that a later stage computes. Stages that wait for each other contain
+/// such a node.
+class Stages {
+ public:
+  static constexpr std::size_t most_configurations = 8;  ///< the first ones; further ones are not followed
+  /// The latest stage that a value needs, of each configuration; -1: none.
+  using Latest = std::array<int32_t, most_configurations>;
+  using Before = std::function<const Latest*(const std::string& name)>;
+  /// The stages that the node's results need. before(name): those of an input, null: none.
+  std::optional<Latest> check(const onnx::NodeProto& node, const Before& before, Findings& findings);
+
+ private:
+  std::map<std::string_view, std::size_t> numbers_;  // of configurations
+};
 
 }  // namespace tenon::TENON_ABI::loader
