@@ -1,34 +1,10 @@
 // Transports between threads: messages, collective calls, bytes sent, aborts.
 #include <doctest/doctest.h>
 
-#include <functional>
-#include <mutex>
-#include <thread>
-
-#include "tenon/devices/thread_transport.hpp"
+#include "tests/devices/ranks.hpp"
 
 namespace tenon::devices {
 namespace {
-
-// Runs work(transport) on each of the ranks. The exception of the rank that failed first is thrown again.
-void on_ranks(const std::vector<std::shared_ptr<Transport>>& ranks,
-              const std::function<void(Transport&)>& work) {
-  std::exception_ptr failed;
-  std::mutex mutex;
-  std::vector<std::thread> threads;
-  for (std::size_t k = 0; k < ranks.size(); ++k)
-    threads.emplace_back([&, k] {
-      try {
-        work(*ranks[k]);
-      } catch (...) {
-        const std::lock_guard lock(mutex);
-        if (!failed) failed = std::current_exception();
-        ranks[k]->abort("another rank failed");
-      }
-    });
-  for (std::thread& t : threads) t.join();
-  if (failed) std::rethrow_exception(failed);
-}
 
 template <class T>
 std::span<std::byte> bytes_of(std::vector<T>& v) {
@@ -43,7 +19,8 @@ Ranks first(int count) {
 
 TEST_CASE("Messages arrive in order") {
   const auto ranks = thread_transports(2);
-  on_ranks(ranks, [](Transport& t) {
+  on_ranks(ranks, [](const auto& r) {
+    Transport& t = *r;
     for (int k = 0; k < 100; ++k) {
       std::vector<int> out{k, t.rank()}, in(2);
       t.send(1 - t.rank(), bytes_of(out));
@@ -69,7 +46,8 @@ TEST_CASE("All-reduce: sums, the same bits everywhere, and bytes sent") {
       std::vector<double> sum(n);
       for (const auto& part : x)
         for (std::size_t i = 0; i < n; ++i) sum[i] += static_cast<double>(part[i]);
-      on_ranks(ranks, [&](Transport& t) {
+      on_ranks(ranks, [&](const auto& r) {
+        Transport& t = *r;
         t.all_reduce(first(p), DType::float32, bytes_of(x[static_cast<std::size_t>(t.rank())]));
       });
       for (std::size_t i = 0; i < n; ++i) CHECK(x[0][i] == doctest::Approx(sum[i]).epsilon(1e-6));
@@ -88,7 +66,8 @@ TEST_CASE("All-reduce: element types") {
   const auto reduced = [](auto a, auto b, DType type) {
     const auto ranks = thread_transports(2);
     std::vector<std::vector<decltype(a)>> x{{a}, {b}};
-    on_ranks(ranks, [&](Transport& t) {
+    on_ranks(ranks, [&](const auto& r) {
+      Transport& t = *r;
       t.all_reduce({1, 0}, type, bytes_of(x[static_cast<std::size_t>(t.rank())]));
     });
     CHECK(std::memcmp(x[0].data(), x[1].data(), sizeof(a)) == 0);
@@ -108,7 +87,8 @@ TEST_CASE("Reduce-scatter and all-gather of uneven blocks, among some ranks") {
   const Ranks some{3, 0, 2};
   const std::vector<std::size_t> sizes{8, 0, 4};
   std::vector<int> gathered[4];
-  on_ranks(ranks, [&](Transport& t) {
+  on_ranks(ranks, [&](const auto& r) {
+    Transport& t = *r;
     if (t.rank() == 1) return;
     std::vector<int> x{t.rank(), 10 * t.rank(), 100 * t.rank()};
     t.reduce_scatter(some, DType::int32, sizes, bytes_of(x));
@@ -117,7 +97,7 @@ TEST_CASE("Reduce-scatter and all-gather of uneven blocks, among some ranks") {
     t.all_gather(some, sizes, bytes_of(x));
     gathered[t.rank()] = x;
   });
-  for (int r : some) CHECK(gathered[r] == std::vector<int>{5, 50, 500});
+  for (int64_t r : some) CHECK(gathered[r] == std::vector<int>{5, 50, 500});
 }
 
 TEST_CASE("Broadcast from the first of the ranks") {
@@ -125,7 +105,8 @@ TEST_CASE("Broadcast from the first of the ranks") {
     const auto ranks = thread_transports(p);
     Ranks order = first(p);
     std::swap(order.front(), order.back());
-    on_ranks(ranks, [&](Transport& t) {
+    on_ranks(ranks, [&](const auto& r) {
+      Transport& t = *r;
       std::vector<int> x{t.rank(), t.rank()};
       t.broadcast(order, bytes_of(x));
       CHECK(x == std::vector<int>(2, p - 1));

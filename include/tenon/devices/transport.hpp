@@ -13,7 +13,7 @@
 namespace tenon::TENON_ABI::devices {
 
 /// Ranks that take part in a collective call, each once, in the order in which their parts lie.
-using Ranks = std::vector<int>;
+using Ranks = std::vector<int64_t>;
 
 namespace detail {
 
@@ -97,8 +97,8 @@ class Transport {
     // A tree: the ranks that have the bytes double in each step.
     const std::size_t own = place_of(ranks, rank());
     for (std::size_t have = 1; have < ranks.size(); have *= 2) {
-      if (own < have && own + have < ranks.size()) send(ranks[own + have], bytes);
-      else if (own >= have && own < 2 * have) receive(ranks[own - have], bytes);
+      if (own < have && own + have < ranks.size()) send(static_cast<int>(ranks[own + have]), bytes);
+      else if (own >= have && own < 2 * have) receive(static_cast<int>(ranks[own - have]), bytes);
     }
   }
 
@@ -128,8 +128,8 @@ class Transport {
   struct Ring {
     Ring(const Ranks& ranks, int rank, std::span<const std::size_t> sizes, std::span<std::byte> bytes)
         : own(place_of(ranks, rank)),
-          next(ranks[(own + 1) % ranks.size()]),
-          previous(ranks[(own + ranks.size() - 1) % ranks.size()]) {
+          next(static_cast<int>(ranks[(own + 1) % ranks.size()])),
+          previous(static_cast<int>(ranks[(own + ranks.size() - 1) % ranks.size()])) {
       std::size_t at = 0;
       for (const std::size_t size : sizes) {
         if (size > bytes.size() - at) break;

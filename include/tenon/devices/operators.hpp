@@ -1,0 +1,282 @@
+// The operators by which the graphs of several ranks exchange values. No file contains them: a partition
+// inserts them (partition.hpp).
+//
+// Each has the transport of its rank as a field, so that a graph belongs to one rank and a program may have
+// several computations at once. `after` and `done` order the operators of a rank: `done` of one is `after` of
+// the next, so that all ranks make the calls that concern them in the same order, whatever passes do.
+#pragma once
+
+#include <memory>
+#include <tuple>
+
+#include "tenon/devices/transport.hpp"
+#include "tenon/op/framework/call.hpp"
+
+namespace tenon::TENON_ABI::devices {
+
+namespace detail {
+
+constexpr op::Spec exchange(std::string_view name, const op::List<op::Param, 16>& inputs,
+                            const op::List<op::Param, 5>& outputs, op::Memory memory = op::Memory::fresh) {
+  op::Spec spec = op::own_spec(name, inputs, outputs, {{"T", types::all}});
+  spec.memory = memory;
+  spec.deterministic = false;  // not folded
+  return spec;
+}
+
+inline constexpr op::Param after{.name = "after", .type = "tensor(bool)", .arity = op::optional};
+inline constexpr op::Param done{.name = "done", .type = "tensor(bool)"};
+
+inline void expect_link(op::Infer& i, const std::shared_ptr<Transport>& transport, const Ranks& ranks) {
+  if (transport == nullptr) return i.fail("has no transport");
+  for (const int64_t rank : ranks)
+    if (rank < 0 || rank >= transport->size())
+      return i.fail("has rank ", rank, ", and the transport has ", transport->size(), " ranks");
+}
+
+inline std::span<std::byte> bytes_of(AnyOut x) {
+  return {static_cast<std::byte*>(x.data()), static_cast<std::size_t>(x.bytes())};
+}
+
+inline void finish(AnyOut done) { *static_cast<bool*>(done.data()) = true; }
+
+/// The blocks of a tensor that is cut along an axis into pieces of these extents.
+struct Blocks {
+  Blocks(AnyView whole, int64_t axis, std::span<const int64_t> pieces)
+      : at(op_split(whole, axis)), type(whole.dtype()) {
+    for (const int64_t piece : pieces)
+      sizes.push_back(static_cast<std::size_t>(packed_bytes(at.outer * piece * at.inner, type)));
+  }
+  /// Copies piece k between its place in the whole tensor and a dense block.
+  template <class F>
+  void each_row(std::span<const int64_t> pieces, std::size_t k, F copy) const {
+    int64_t before = 0;
+    for (std::size_t j = 0; j < k; ++j) before += pieces[j];
+    const auto row = static_cast<std::size_t>(packed_bytes(at.extent * at.inner, type));
+    const auto first = static_cast<std::size_t>(packed_bytes(before * at.inner, type));
+    const auto bytes = static_cast<std::size_t>(packed_bytes(pieces[k] * at.inner, type));
+    if (bytes == 0) return;
+    for (std::size_t r = 0; r < static_cast<std::size_t>(at.outer); ++r)
+      copy(first + r * row, r * bytes, bytes);
+  }
+
+  AxisSplit at;
+  DType type;
+  std::vector<std::size_t> sizes{};
+
+ private:
+  static AxisSplit op_split(AnyView x, int64_t axis) {
+    return split_at(x.extents(), resolve_axis(axis, x.rank()));
+  }
+};
+
+/// The extents of a tensor without those that only the run knows, ahead of its elements.
+struct Header {
+  int64_t rank = 0;
+  int64_t extents[max_rank]{};
+};
+
+}  // namespace detail
+
+/// Y is the sum of the ranks' X, (…) each.
+struct AllReduce {
+  std::shared_ptr<Transport> transport{};
+  Ranks ranks{};
+
+  static constexpr op::Spec spec = detail::exchange("AllReduce", {{"X", "T"}, detail::after},
+                                                    {{"Y", "T"}, detail::done}, op::Memory::elementwise);
+  static constexpr op::Attributes attributes{op::attr("ranks", &AllReduce::ranks)};
+
+  void infer(op::Infer& i) const {
+    detail::expect_link(i, transport, ranks);
+    i.out(0, i.dims(0));
+    i.out(1, Dims::of_rank(0));
+  }
+  void compute(AnyView x, AnyView, AnyOut y, AnyOut done) const {
+    if (y.data() != x.data() && !x.empty())
+      std::memcpy(y.data(), x.data(), static_cast<std::size_t>(x.bytes()));
+    transport->all_reduce(ranks, y.dtype(), detail::bytes_of(y));
+    detail::finish(done);
+  }
+  auto operator()(const auto&... in) const { return op::call(*this, in...); }
+};
+
+/// Y is the ranks' X in the order of `ranks`, joined along `axis`; `pieces` are their extents there.
+struct AllGather {
+  std::shared_ptr<Transport> transport{};
+  Ranks ranks{};
+  int64_t axis = 0;
+  std::vector<int64_t> pieces{};
+
+  static constexpr op::Spec spec =
+      detail::exchange("AllGather", {{"X", "T"}, detail::after}, {{"Y", "T"}, detail::done});
+  static constexpr op::Attributes attributes{op::attr("ranks", &AllGather::ranks),
+                                             op::attr("axis", &AllGather::axis),
+                                             op::attr("pieces", &AllGather::pieces)};
+
+  void infer(op::Infer& i) const {
+    detail::expect_link(i, transport, ranks);
+    i.out(1, Dims::of_rank(0));
+    if (pieces.size() != ranks.size()) return i.fail(pieces.size(), " pieces of ", ranks.size(), " ranks");
+    Dims y = i.dims(0);
+    if (!y.ranked()) return;
+    const int along = i.axis(axis, y.rank());
+    if (i.failed()) return;
+    y[along] = 0;
+    for (const int64_t piece : pieces) y[along] = y[along] + Dim(piece);
+    i.out(0, y);
+  }
+  void compute(AnyView x, AnyView, AnyOut y, AnyOut done) const {
+    const detail::Blocks blocks(y, axis, pieces);
+    const auto me =
+        static_cast<std::size_t>(std::find(ranks.begin(), ranks.end(), transport->rank()) - ranks.begin());
+    if (me == ranks.size() || static_cast<std::size_t>(x.bytes()) != blocks.sizes[me])
+      raise(ErrorCode::invalid_shape, spec.name, "X is not piece ", me, " of ", pieces.size());
+    auto* const to = static_cast<std::byte*>(y.data());
+    const auto* const from = static_cast<const std::byte*>(x.data());
+    std::size_t first = 0;
+    for (std::size_t k = 0; k < me; ++k) first += blocks.sizes[k];
+    Scratch scratch;
+    // Pieces of the outermost axis lie one after the other.
+    std::byte* const all = blocks.at.outer == 1 ? to : scratch.take<std::byte>(y.bytes());
+    if (!x.empty()) std::memcpy(all + first, from, blocks.sizes[me]);
+    transport->all_gather(ranks, blocks.sizes, {all, static_cast<std::size_t>(y.bytes())});
+    for (std::size_t k = 0, at = 0; all != to && k < ranks.size(); at += blocks.sizes[k++])
+      blocks.each_row(pieces, k, [&](std::size_t whole, std::size_t block, std::size_t bytes) {
+        std::memcpy(to + whole, all + at + block, bytes);
+      });
+    detail::finish(done);
+  }
+  auto operator()(const auto&... in) const { return op::call(*this, in...); }
+};
+
+/// Y is this rank's piece, of those of `pieces` along `axis`, of the sum of the ranks' X.
+struct ReduceScatter {
+  std::shared_ptr<Transport> transport{};
+  Ranks ranks{};
+  int64_t axis = 0;
+  std::vector<int64_t> pieces{};
+
+  static constexpr op::Spec spec =
+      detail::exchange("ReduceScatter", {{"X", "T"}, detail::after}, {{"Y", "T"}, detail::done});
+  static constexpr op::Attributes attributes{op::attr("ranks", &ReduceScatter::ranks),
+                                             op::attr("axis", &ReduceScatter::axis),
+                                             op::attr("pieces", &ReduceScatter::pieces)};
+
+  void infer(op::Infer& i) const {
+    detail::expect_link(i, transport, ranks);
+    i.out(1, Dims::of_rank(0));
+    if (i.failed()) return;
+    const std::size_t me = place();
+    if (pieces.size() != ranks.size() || me == ranks.size())
+      return i.fail(pieces.size(), " pieces of ", ranks.size(), " ranks");
+    Dims y = i.dims(0);
+    if (!y.ranked()) return;
+    const int along = i.axis(axis, y.rank());
+    Dim sum = 0;
+    for (const int64_t piece : pieces) sum = sum + Dim(piece);
+    i.unify(y[along], sum, "extents of X and its pieces");
+    y[along] = pieces[me];
+    i.out(0, y);
+  }
+  void compute(AnyView x, AnyView, AnyOut y, AnyOut done) const {
+    const detail::Blocks blocks(x, axis, pieces);
+    Scratch scratch;
+    auto* const all = scratch.take<std::byte>(x.bytes());
+    const auto* const from = static_cast<const std::byte*>(x.data());
+    const std::size_t me = place();
+    std::size_t first = 0;
+    for (std::size_t k = 0, at = 0; k < ranks.size(); at += blocks.sizes[k++]) {
+      if (k == me) first = at;
+      blocks.each_row(pieces, k, [&](std::size_t whole, std::size_t block, std::size_t bytes) {
+        std::memcpy(all + at + block, from + whole, bytes);
+      });
+    }
+    transport->reduce_scatter(ranks, x.dtype(), blocks.sizes, {all, static_cast<std::size_t>(x.bytes())});
+    if (!y.empty()) std::memcpy(y.data(), all + first, blocks.sizes[me]);
+    detail::finish(done);
+  }
+  auto operator()(const auto&... in) const { return op::call(*this, in...); }
+
+ private:
+  std::size_t place() const {
+    return static_cast<std::size_t>(std::find(ranks.begin(), ranks.end(), transport->rank()) - ranks.begin());
+  }
+};
+
+/// Gives X to the ranks after the first, which is this one: with several, a broadcast. `stated`: the
+/// receivers know its extents.
+struct Send {
+  std::shared_ptr<Transport> transport{};
+  Ranks ranks{};
+  int64_t stated = 1;
+
+  static constexpr op::Spec spec = detail::exchange("Send", {{"X", "T"}, detail::after}, {detail::done});
+  static constexpr op::Attributes attributes{op::attr("ranks", &Send::ranks),
+                                             op::attr("stated", &Send::stated)};
+
+  void infer(op::Infer& i) const {
+    detail::expect_link(i, transport, ranks);
+    i.out(0, Dims::of_rank(0));
+  }
+  void compute(AnyView x, AnyView, AnyOut done) const {
+    if (stated == 0) {
+      detail::Header header{.rank = x.rank()};
+      std::copy(x.extents().begin(), x.extents().end(), header.extents);
+      transport->broadcast(ranks, std::as_writable_bytes(std::span(&header, 1)));
+    }
+    // The first rank's bytes are only read.
+    transport->broadcast(
+        ranks, {static_cast<std::byte*>(const_cast<void*>(x.data())), static_cast<std::size_t>(x.bytes())});
+    detail::finish(done);
+  }
+  auto operator()(const auto&... in) const { return op::call(*this, in...); }
+};
+
+/// Y is the X that the first of the ranks sends. `dtype` is its element type, by ONNX's number, and `extents`
+/// its extents, of which some may be known in the run only: -1.
+struct Receive {
+  std::shared_ptr<Transport> transport{};
+  Ranks ranks{};
+  int64_t dtype = 0;
+  std::vector<int64_t> extents{};
+
+  static constexpr op::Spec spec = detail::exchange("Receive", {detail::after}, {{"Y", "T"}, detail::done});
+  static constexpr op::Attributes attributes{op::attr("ranks", &Receive::ranks),
+                                             op::attr("dtype", &Receive::dtype),
+                                             op::attr("extents", &Receive::extents)};
+
+  void infer(op::Infer& i) const {
+    detail::expect_link(i, transport, ranks);
+    const DType type = i.element_type("dtype", dtype);
+    if (static_cast<int>(extents.size()) > max_rank) return i.fail(extents.size(), " axes");
+    Dims y = Dims::of_rank(static_cast<int>(extents.size()));
+    for (int k = 0; k < y.rank(); ++k)
+      if (const int64_t e = extents[static_cast<std::size_t>(k)]; e >= 0) y[k] = e;
+    i.out(0, type, y);
+    i.out(1, Dims::of_rank(0));
+  }
+  std::tuple<Value, Tensor<bool>> compute(op::Context& c, AnyView) const {
+    Extents e;
+    for (const int64_t extent : extents) e.push_back(extent);
+    if (std::find(e.begin(), e.end(), -1) != e.end()) {
+      detail::Header header;
+      transport->broadcast(ranks, std::as_writable_bytes(std::span(&header, 1)));
+      bool fits = header.rank == e.size();
+      for (int k = 0; k < e.size() && fits; ++k) {
+        fits = header.extents[k] >= 0 && (e[k] < 0 || e[k] == header.extents[k]);
+        e[k] = header.extents[k];
+      }
+      if (!fits)
+        raise(ErrorCode::invalid_shape, spec.name, "rank ", ranks[0], " sends a tensor of other extents");
+    }
+    AnyTensor y = AnyTensor::uninitialized(dtype_from_onnx(dtype), e, c.allocator());
+    transport->broadcast(ranks, detail::bytes_of(y.out()));
+    auto done = Tensor<bool>::uninitialized(Extents{}, c.allocator());
+    done[0] = true;
+    return {Value(std::move(y)), std::move(done)};
+  }
+  auto operator()(const auto&... in) const { return op::call(*this, in...); }
+};
+
+}  // namespace tenon::TENON_ABI::devices
