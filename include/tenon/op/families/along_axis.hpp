@@ -32,6 +32,11 @@ struct AlongAxis {
     const auto [outer, extent, inner] = split_at(x.extents(), resolve_axis(axis, x.rank()));
     lines(x.data(), y.data(), outer, extent, inner);
   }
+  template <class L>
+  void loops(L& l) const {
+    const int rank = l.dims(0).rank();
+    l.each_axis(0, rank, rank > 0 ? resolve_axis(axis, rank) : -1);
+  }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
@@ -78,6 +83,10 @@ struct FromAxisOn {
         along = d;
       }
     return to.add(Op{.axis = along}, {to.input(0)});
+  }
+  template <class L>
+  void loops(L& l) const {
+    l.each_axis(0, l.dims(0).ranked() ? resolve_axis(axis, l.dims(0).rank()) : 0);
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };

@@ -25,6 +25,20 @@ constexpr Dims infer_matmul(Infer& i, const Dims& a, const Dims& b) {
   return y;
 }
 
+/// The loops of matmul(a, b): batches, rows and columns, and the sum over the inner extents.
+template <class L>
+void add_matmul_loops(L& l) {
+  const int a = l.dims(0).rank(), b = l.dims(1).rank(), y = l.out(0).rank();
+  if (!l.dims(0).ranked() || !l.dims(1).ranked() || a == 0 || b == 0) return;
+  const int matrix = (a > 1) + (b > 1);  // axes of y that are no batch
+  if (b > 1) l.over({{1, b - 1}}, {{0, y - 1}});
+  if (a > 1) l.over({{0, a - 2}}, {{0, y - matrix}});
+  for (int axis = 0; axis + matrix < y; ++axis)
+    l.over({{0, l.stretched(0, axis, y - matrix + 2)}, {1, l.stretched(1, axis, y - matrix + 2)}},
+           {{0, axis}});
+  l.sum({{0, a - 1}, {1, std::max(0, b - 2)}});
+}
+
 /// Calls f(k, i, j) for each product of matmul(a, b) of these extents: matrix k of the result comes from
 /// matrix i of a and matrix j of b.
 template <class F>

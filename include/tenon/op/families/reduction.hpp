@@ -165,6 +165,19 @@ struct Reduction {
   void compute(TensorView<const T> x, TensorView<const int64_t> axes, TensorView<T> y) const {
     reduce<F>(x, axes.span(), noop_with_empty_axes != 0, y);
   }
+  template <class L>
+  void loops(L& l) const {
+    const Dims& x = l.dims(0);
+    Ints axes;
+    if (!x.ranked() || !l.integers(1, axes)) return;
+    const uint32_t mask = reduced_axes(axes, x.rank(), noop_with_empty_axes != 0);
+    for (int k = 0, kept = 0; k < x.rank(); ++k) {
+      const bool gone = mask >> k & 1;
+      if (!gone) l.over({{0, k}}, {{0, keepdims == 1 ? k : kept}});
+      else if (F == kernels::ReduceOp::sum) l.sum({{0, k}});
+      kept += !gone;
+    }
+  }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 

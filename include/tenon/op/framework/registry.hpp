@@ -8,6 +8,7 @@
 #include "tenon/op/framework/attribute.hpp"
 #include "tenon/op/framework/evaluate.hpp"
 #include "tenon/op/framework/form.hpp"
+#include "tenon/op/framework/loops.hpp"
 #include "tenon/op/framework/operator_id.hpp"
 #include "tenon/op/framework/run.hpp"
 
@@ -88,6 +89,8 @@ struct OperatorClass {
   op::Prepared (*prepare)(const std::shared_ptr<const void>& object, const op::KnownOperands& in);
   /// Where the elements of the first output come from, given the attributes. Null if these do not matter.
   op::Elements (*elements)(const void* object);
+  /// How the work divides into parts. Null for operators that do not say.
+  void (*loops)(const void* object, op::Loops& loops);
 
   /// Whether both are of one operator struct, even if libraries each have an OperatorClass for it.
   bool same_operator(const OperatorClass& other) const { return *id == *other.id; }
@@ -124,6 +127,7 @@ template <class Op, uint32_t Filter = ~uint32_t{0}>
     .is_function = op::detail::is_function<Op>,
     .prepare = op::prepare_function<Op, Filter>(),
     .elements = op::elements_function<Op>(),
+    .loops = op::loops_function<Op>(),
 };
 
 namespace detail {
@@ -177,6 +181,15 @@ class AnyOperator {
   }
   /// Whether `run` may meet operands of the element type, if the specification permits them.
   bool computes(DType t) const { return (class_->left_out >> static_cast<int>(t) & 1) == 0; }
+  /// The loops over which the work on operands of these types and extents divides.
+  std::vector<op::Loop> loops(std::span<const op::Info> in, std::span<const op::Info> out) const {
+    op::Loops loops(in, out);
+    if (class_->loops != nullptr) class_->loops(object_.get(), loops);
+    else if (elements() == op::Elements::function && out.size() == 1 && in.size() >= 1)
+      for (int k = 0; k < loops.dims(0).rank(); ++k) loops.over({{0, k}}, {{0, k}});
+    else if (elements() == op::Elements::arithmetic && out.size() == 1) loops.each_stretched_axis();
+    return std::move(loops).take();
+  }
   std::vector<op::AttributeInfo> attributes() const { return class_->attributes(object_.get()); }
   /// Infers from operands in the newest form, by the rules of the version that the model states.
   op::Message infer(std::span<const op::Info> in, std::span<op::Info> out) const {

@@ -118,6 +118,12 @@ struct Gemm {
   void compute(TensorView<const T> a, TensorView<const T> b, TensorView<const T> c, TensorView<T> y) const {
     gemm_detail::gemm(a, b, c, y, alpha, beta, transA != 0, transB != 0);
   }
+  template <class L>
+  void loops(L& l) const {
+    l.over({{1, transB ? 0 : 1}, {2, l.stretched(2, 1, 2)}}, {{0, 1}});
+    l.over({{0, transA ? 1 : 0}, {2, l.stretched(2, 0, 2)}}, {{0, 0}});
+    l.sum({{0, transA ? 0 : 1}, {1, transB ? 1 : 0}}).once = {2};
+  }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 

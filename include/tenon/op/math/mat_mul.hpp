@@ -38,6 +38,10 @@ struct MatMul {
     kernels::gemm(args);
     narrow(args.c, y.data(), y.size());
   }
+  template <class L>
+  void loops(L& l) const {
+    add_matmul_loops(l);
+  }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 

@@ -82,6 +82,10 @@ struct LayerNormalization {
     finish(means, mean);
     finish(inv_stds, inv_std_dev);
   }
+  template <class L>
+  void loops(L& l) const {
+    l.each_axis(0, l.dims(0).ranked() ? resolve_axis(axis, l.dims(0).rank()) : 0);
+  }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 

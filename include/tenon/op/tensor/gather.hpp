@@ -49,6 +49,15 @@ struct Gather {
                       s.inner);
     });
   }
+  template <class L>
+  void loops(L& l) const {
+    const int rank = l.dims(0).rank(), indices = l.dims(1).rank();
+    if (!l.dims(0).ranked() || !l.dims(1).ranked()) return;
+    const int along = resolve_axis(axis, rank);
+    for (int d = 0; d < rank; ++d)
+      if (d != along) l.over({{0, d}}, {{0, d < along ? d : d + indices - 1}});
+    for (int d = 0; d < indices; ++d) l.over({{1, d}}, {{0, along + d}});
+  }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 

@@ -103,6 +103,16 @@ struct Split {
                    : split_detail::even_part(input.extent(static_cast<int>(axis)), parts, k).value();
     });
   }
+  template <class L>
+  void loops(L& l) const {
+    const int rank = l.dims(0).rank();
+    for (int d = 0; d < rank; ++d) {
+      if (d == resolve_axis(axis, rank)) continue;
+      std::vector<LoopAxis> out;
+      for (int k = 0; k < l.outputs(); ++k) out.push_back({k, d});
+      l.over({{0, d}}, std::move(out));
+    }
+  }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 

@@ -42,6 +42,11 @@ struct Transpose {
     for (int d = 0; d < data.rank(); ++d) order.push_back(source(d, data.rank()));
     kernels::transpose(data.dtype(), transposed.data(), data.data(), data.extents(), order);
   }
+  template <class L>
+  void loops(L& l) const {
+    const int rank = l.dims(0).rank();
+    for (int d = 0; d < rank; ++d) l.over({{0, static_cast<int>(source(d, rank))}}, {{0, d}});
+  }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 
   /// The axis of data that becomes axis d.

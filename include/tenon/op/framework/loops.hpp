@@ -1,0 +1,136 @@
+// Loops: how an operator's work divides into parts that compute the same results.
+#pragma once
+
+#include <numeric>
+
+#include "tenon/op/framework/infer.hpp"
+
+namespace tenon::TENON_ABI::op {
+
+/// An axis of an operand or of a result.
+struct LoopAxis {
+  int operand = 0, axis = -1;
+};
+
+/// A loop over parts of the work that do not depend on each other. A part is the same operator on slices of
+/// the operands, and its results are slices of the results, or addends of them.
+struct Loop {
+  int64_t count = 0;                           ///< iterations; each is extent / count elements of the axes
+  std::vector<LoopAxis> in;                    ///< operands that lack the loop are needed whole by each part
+  std::vector<LoopAxis> out;                   ///< if empty, the results are the sums of the parts' results
+  std::vector<int> once{};                     ///< of a sum: optional operands that only one part gets
+  std::vector<std::string_view> attributes{};  ///< integers of which each part gets its share
+  std::vector<LoopAxis> elements{};            ///< the same of elements of operands, by their place
+
+  /// The loop's axis in a list, -1 if there is none.
+  static int axis_of(std::span<const LoopAxis> list, int operand) {
+    for (const LoopAxis& a : list)
+      if (a.operand == operand) return a.axis;
+    return -1;
+  }
+};
+
+/// Receives an operator's loops from its `loops`:
+///
+///     template <class L>
+///     void loops(L& l) const {
+///       l.over({{0, 0}}, {{0, 0}});  // axis 0 of input 0 is axis 0 of output 0
+///     }
+class Loops {
+ public:
+  Loops(std::span<const Info> in, std::span<const Info> out) : in_(in), out_(out) {}
+
+  const Info& in(int k) const { return at(in_, k); }
+  const Dims& dims(int k) const { return at(in_, k).dims; }
+  const Dims& out(int k) const { return at(out_, k).dims; }
+  bool has(int k) const { return in(k).present(); }
+  int inputs() const { return static_cast<int>(in_.size()); }
+  int outputs() const { return static_cast<int>(out_.size()); }
+  /// Appends the elements of an int64 input, none if it is left out. Whether they are known.
+  bool integers(int k, Ints& list) const {
+    const Info& i = in(k);
+    if (!i.present()) return true;
+    if (i.type.element != DType::int64 || !i.dims.count().known() || i.dims.count().value() > list.capacity())
+      return false;
+    for (int64_t j = 0; j < i.dims.count().value(); ++j)
+      if (i.data != nullptr) list.push_back(static_cast<const int64_t*>(i.data)[j]);
+      else if (i.propagated.known() && i.propagated[j].known()) list.push_back(i.propagated[j].value());
+      else return false;
+    return true;
+  }
+  std::vector<Loop> take() && { return std::move(loops_); }
+
+  /// A loop over an axis, with one iteration for each element, or `count` of them. Axes of -1, and operands
+  /// and results that are left out, are skipped. Discarded if it has fewer than 2 iterations, as far as is
+  /// known, or an extent that is unknown.
+  Loop& over(std::vector<LoopAxis> in, std::vector<LoopAxis> out, Dim count = {}) {
+    bool fits = true;
+    const bool sums = out.empty();
+    const auto skip = [&](std::vector<LoopAxis>& list, std::span<const Info> infos) {
+      std::erase_if(list, [&](const LoopAxis& a) { return a.axis == -1 || !at(infos, a.operand).present(); });
+      for (const LoopAxis& a : list) fits = fits && a.axis >= 0 && a.axis < at(infos, a.operand).dims.rank();
+    };
+    skip(in, in_), skip(out, out_);
+    if (fits && count == Dim() && !in.empty()) count = dims(in[0].operand)[in[0].axis];
+    fits = fits && count.known() && count.value() > 1;
+    for (const LoopAxis& a : in) fits = fits && (dims(a.operand)[a.axis] % count).is(0);
+    for (const LoopAxis& a : out) fits = fits && (this->out(a.operand)[a.axis] % count).is(0);
+    for (int k = 0; k < outputs(); ++k)  // results without the loop would be sums
+      fits = fits && (sums || !at(out_, k).present() || Loop::axis_of(out, k) >= 0);
+    Loop& loop = fits ? loops_.emplace_back() : discarded_;
+    loop = {.count = fits ? count.value() : 0, .in = std::move(in), .out = std::move(out)};
+    return loop;
+  }
+  /// A loop over the axes of operands, over which output 0 is a sum.
+  Loop& sum(std::vector<LoopAxis> in) { return over(std::move(in), {}); }
+
+  /// The axis of operand k that numpy's broadcasting lays on axis `axis` of a tensor of rank `rank`; -1 if it
+  /// has none there, or one element, -2 if that is unknown.
+  int stretched(int k, int axis, int rank) const {
+    if (!has(k)) return -1;
+    const Dims& d = dims(k);
+    if (!d.ranked()) return -2;
+    const int own = axis - rank + d.rank();
+    return own < 0 || d[own].is(1) ? -1 : d[own].known() ? own : -2;
+  }
+  /// Axes `first` to `last` - 1 of input 0, in which all operands stretch, and of all outputs.
+  void each_axis(int first, int last, int except = -1) {
+    const int rank = dims(0).rank();
+    for (int axis = first; axis < last; ++axis) {
+      if (axis == except) continue;
+      std::vector<LoopAxis> in{{0, axis}}, out;
+      for (int k = 1; k < inputs(); ++k) in.push_back({k, stretched(k, axis, rank)});
+      for (int k = 0; k < outputs(); ++k) out.push_back({k, axis});
+      over(std::move(in), std::move(out));
+    }
+  }
+  /// Axes of output 0 over which all operands stretch.
+  void each_stretched_axis() {
+    const int rank = out(0).rank();
+    for (int axis = 0; axis < rank && out(0).ranked(); ++axis) {
+      std::vector<LoopAxis> in;
+      for (int k = 0; k < inputs(); ++k) in.push_back({k, stretched(k, axis, rank)});
+      over(std::move(in), {{0, axis}}, out(0)[axis]);
+    }
+  }
+
+ private:
+  static const Info& at(std::span<const Info> list, int k) {
+    static constexpr Info none;
+    return static_cast<std::size_t>(k) < list.size() ? list[static_cast<std::size_t>(k)] : none;
+  }
+
+  std::span<const Info> in_, out_;
+  std::vector<Loop> loops_;
+  Loop discarded_;
+};
+
+/// The operator's own `loops`, or null if it has none.
+template <class Op>
+constexpr auto loops_function() -> void (*)(const void* object, Loops& loops) {
+  if constexpr (requires(const Op& op, Loops& loops) { op.loops(loops); })
+    return [](const void* object, Loops& loops) { static_cast<const Op*>(object)->loops(loops); };
+  else return nullptr;
+}
+
+}  // namespace tenon::TENON_ABI::op
