@@ -1,0 +1,131 @@
+// Partition: the graphs of several ranks that together compute what one graph computes.
+#pragma once
+
+#include "tenon/devices/work.hpp"
+
+namespace tenon::TENON_ABI::devices {
+
+/// A rank's graph: all inputs, and on rank 0 the outputs, whole; on others an output for the exchanges.
+/// Constants are the rank's slices. Each rank makes its own from the same graph, placement and options.
+///
+/// A node runs where its annotation says: on the devices that its sharding names, or else on its stage's. The
+/// devices of a stage are all that its nodes' annotations name; if there are none, stages take the devices in
+/// order, evenly. A node without annotation runs where its operands lie. An operand or result without
+/// annotation lies where it is; inputs, constants, and nodes that depend on nothing else, are on every rank.
+///
+/// A node works on slices if an operand that is cut, or else a result, belongs to one of its operator's loops
+/// (op/framework/loops.hpp); otherwise it gathers its operands. Sums over ranks round as their order demands,
+/// and nothing else depends on the placement.
+///
+/// Error{not_supported}: tensors that are cut along several axes, along an axis of unknown extent, or where
+/// no loop of the operator can be divided. Error{invalid_argument}: devices that are not there.
+[[nodiscard]] Graph partition(const Graph& graph, const Placement& placement,
+                              const std::shared_ptr<Transport>& transport,
+                              const PartitionOptions& options = {});
+
+namespace detail {
+
+class Partition {
+ public:
+  Partition(const Graph& graph, const Placement& placement, const std::shared_ptr<Transport>& transport,
+            const PartitionOptions& options)
+      : from_(graph), to_(graph, transport), choice_(graph, placement, options, to_) {}
+
+  Graph take() && {
+    std::vector<ValueId> outputs;
+    for (const auto& [name, v] : from_.outputs()) outputs.push_back(v);
+    const std::vector<bool> needed = from_.needed_by(outputs);
+    for (const Graph::Node& n : from_.nodes())
+      if (Graph::makes(n, needed)) add(n);
+    std::vector<std::pair<std::string, ValueId>> results;
+    for (const auto& [name, v] : from_.outputs()) {
+      to_.set_place(str_cat("output '", name, "'"));
+      if (const ValueId id = to_.piece(v, Pieces::whole_on({0})); id >= 0) results.emplace_back(name, id);
+    }
+    to_.add_outputs(std::move(results));
+    return std::move(to_.graph());
+  }
+
+ private:
+  // --- adding nodes ---
+
+  void add(const Graph::Node& n) {
+    to_.set_place(tenon::detail::describe(n));
+    const Work work = choice_.choose(n);
+    const int part = work.pieces.piece_of(to_.rank());
+    std::vector<ValueId> in;
+    for (std::size_t k = 0; k < n.inputs.size(); ++k) {
+      const ValueId v = n.inputs[k];
+      in.push_back(v < 0 ? -1 : to_.piece(v, choice_.lies(work, work.loop.in, static_cast<int>(k), v)));
+      if (part > 0 && std::ranges::find(work.loop.once, static_cast<int>(k)) != work.loop.once.end())
+        in.back() = -1;
+    }
+    std::vector<ValueId> captured(n.captures.empty() ? 0 : from_.values().size(), -1);
+    for (const ValueId v : n.captures)
+      captured[static_cast<std::size_t>(v)] = to_.piece(v, Pieces::whole_on(work.pieces.ranks()));
+
+    std::vector<ValueId> results(n.outputs.size(), -1);
+    if (part >= 0) {
+      AnyOperator op = n.op;
+      if (!n.captures.empty())
+        op = tenon::detail::with_bodies(op, [&](std::string_view, const auto&, const CapturingBody& body) {
+          return body.moved(to_.graph(), captured);
+        });
+      if (!work.pieces.whole()) divide(op, in, n, work, part);
+      std::vector<std::string> names;
+      for (const ValueId v : n.outputs) names.push_back(from_.entry(v).name);
+      results = to_.graph().add_node(n.name, std::move(op), std::move(in), names);
+    }
+    const bool sums = !work.pieces.whole() && work.loop.out.empty();
+    for (std::size_t k = 0; k < n.outputs.size(); ++k) {
+      const ValueId v = n.outputs[k];
+      const auto asked = choice_.annotated(n, v);
+      const bool scatters = sums && asked && !asked->whole() && asked->holders == work.pieces.holders;
+      Pieces pieces = choice_.lies(work, work.loop.out, static_cast<int>(k), v);
+      if (scatters) {
+        to_.sum_pieces(results[k], work.pieces, *asked);
+        pieces = *asked;
+      } else if (sums) pieces = to_.sum(results[k], work.pieces);
+      to_.define(v, std::move(pieces), results[k]);
+      if (asked && !scatters) {
+        const ValueId id = to_.piece(v, *asked);
+        to_.define(v, *asked, id);
+      }
+    }
+  }
+
+  // Gives the operator the share of a part in numbers that count the loop's iterations.
+  void divide(AnyOperator& op, std::vector<ValueId>& in, const Graph::Node& n, const Work& work, int part) {
+    const int64_t share = work.pieces.extent(static_cast<std::size_t>(part)), count = work.loop.count;
+    op = op.with_attributes([&](std::string_view name, op::AttributeValue& value) {
+      auto* const number = std::get_if<int64_t>(&value);
+      if (number == nullptr || std::ranges::find(work.loop.attributes, name) == work.loop.attributes.end())
+        return false;
+      *number = *number / count * share;
+      return true;
+    });
+    for (const op::LoopAxis& e : work.loop.elements) {
+      const ValueId v = n.inputs[static_cast<std::size_t>(e.operand)];
+      const op::Info info = WorkChoice::info_of(from_.entry(v));
+      Ints list;
+      op::Loops({&info, 1}, {}).integers(0, list);
+      Tensor<int64_t> numbers(Extents{list.size()});
+      for (int k = 0; k < list.size(); ++k)
+        numbers[k] = k == e.axis && list[k] > 0 ? list[k] / count * share : list[k];
+      in[static_cast<std::size_t>(e.operand)] = to_.graph().add_constant({}, std::move(numbers));
+    }
+  }
+
+  const Graph& from_;
+  RankGraph to_;
+  WorkChoice choice_;
+};
+
+}  // namespace detail
+
+inline Graph partition(const Graph& graph, const Placement& placement,
+                       const std::shared_ptr<Transport>& transport, const PartitionOptions& options) {
+  return detail::Partition(graph, placement, transport, options).take();
+}
+
+}  // namespace tenon::TENON_ABI::devices

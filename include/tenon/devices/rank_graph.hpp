@@ -1,0 +1,259 @@
+// The graph of one rank while a partition builds it: the values that the rank has, and exchanges with others.
+#pragma once
+
+#include "tenon/devices/operators.hpp"
+#include "tenon/devices/placement.hpp"
+#include "tenon/graph/graph.hpp"
+#include "tenon/op/tensor/concat.hpp"
+#include "tenon/op/tensor/slice.hpp"
+
+namespace tenon::TENON_ABI::devices::detail {
+
+/// All ranks make the same calls in the same order; each adds its own nodes, if any.
+class RankGraph {
+ public:
+  RankGraph(const Graph& whole, std::shared_ptr<Transport> transport)
+      : whole_(whole), transport_(std::move(transport)), states_(whole.values().size()) {
+    Ranks all;
+    for (int r = 0; r < transport_->size(); ++r) all.push_back(r);
+    everywhere_ = Pieces::whole_on(std::move(all));
+    graph_.set_name(whole.name());
+    for (State& s : states_) s.pieces = everywhere_;
+    for (const ValueId v : whole.inputs()) {
+      const Graph::ValueEntry& e = whole.entry(v);
+      Dims dims = e.info.dims;
+      for (int k = 0; k < dims.rank(); ++k)
+        if (dims[k].symbolic()) dims[k] = graph_.symbol(whole.symbol_name(dims[k]));
+      state(v).here = graph_.add_input(e.name, e.info.type, dims, e.content);
+    }
+  }
+
+  Graph& graph() { return graph_; }
+  int rank() const { return transport_->rank(); }
+  int ranks() const { return transport_->size(); }
+  /// Whole on every rank: inputs, constants, and what is computed from these alone.
+  const Pieces& everywhere() const { return everywhere_; }
+  const Pieces& pieces(ValueId v) const { return states_[static_cast<std::size_t>(v)].pieces; }
+  /// Says where a value lies that nodes have made; `here` is this rank's piece, -1 if it has none.
+  void define(ValueId v, Pieces pieces, ValueId here) {
+    State& s = state(v);
+    s.pieces = std::move(pieces);
+    s.here = here;
+  }
+  /// Names the node that the exchanges are for, in messages.
+  void set_place(std::string place) { place_ = std::move(place); }
+
+  /// This rank's piece of a value that lies as `as` says, -1 if it has none there. Exchanges what is missing.
+  ValueId piece(ValueId v, const Pieces& as) {
+    if (pieces(v) == as) return here(v);
+    for (const auto& [other, id] : state(v).copies)
+      if (other == as) return id;
+    const ValueId id = exchange(v, as);
+    state(v).copies.emplace_back(as, id);
+    return id;
+  }
+
+  /// The sum of addends that the ranks of `parts` have, whole on all of them.
+  Pieces sum(ValueId& addend, const Pieces& parts) {
+    for (const Ranks& ring : parts.rings())
+      if (takes_part(ring) && ring.size() > 1)
+        addend = link(AllReduce{transport_, ring}, {addend, token_}, 2);
+    return Pieces::whole_on(parts.ranks());
+  }
+
+  /// The same, of which each rank gets the piece that it has of `as`, in the order of its part.
+  void sum_pieces(ValueId& addend, const Pieces& parts, const Pieces& as) {
+    for (const Ranks& ring : parts.rings())
+      if (takes_part(ring))
+        addend = link(ReduceScatter{transport_, ring, as.axis, as.extents()}, {addend, token_}, 2);
+  }
+
+  /// Adds the outputs that this rank has. The exchanges that only serve other ranks are done before one of
+  /// them; without a tensor among them, the exchanges are an output of their own.
+  void add_outputs(std::vector<std::pair<std::string, ValueId>> outputs) {
+    bool waits = token_ < 0;
+    for (auto& [name, id] : outputs) {
+      const Type type = graph_.entry(id).info.type;
+      if (!waits && type.kind == Kind::tensor && !is_string(type.element)) {
+        id = add(After{}, {id, token_});
+        waits = true;
+      }
+      graph_.add_output(name, id);
+    }
+    if (!waits) graph_.add_output(outputs.empty() ? "exchanges" : outputs[0].first + " exchanges", token_);
+  }
+
+ private:
+  struct State {
+    Pieces pieces;
+    ValueId here = -1;
+    std::vector<std::pair<Pieces, ValueId>> copies{};
+  };
+
+  State& state(ValueId v) { return states_[static_cast<std::size_t>(v)]; }
+  static bool has(const Ranks& ranks, int64_t rank) {
+    return std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
+  }
+  bool takes_part(const Ranks& ranks) const { return has(ranks, rank()); }
+
+  // A constant is added when a node reads it whole.
+  ValueId here(ValueId v) {
+    const Graph::ValueEntry& e = whole_.entry(v);
+    if (state(v).here < 0 && e.source == Graph::Source::constant)
+      state(v).here = graph_.add_constant({}, e.content);
+    return state(v).here;
+  }
+
+  // Adds an operator that exchanges; its last result is the next one's `after`. Returns its first.
+  ValueId link(const auto& op, std::vector<ValueId> inputs, std::size_t outputs) {
+    const auto out =
+        graph_.add_node({}, AnyOperator::make(op), std::move(inputs), std::vector<std::string>(outputs));
+    token_ = out.back();
+    return out.front();
+  }
+  ValueId add(const auto& op, std::vector<ValueId> inputs) {
+    return graph_.add_node({}, AnyOperator::make(op), std::move(inputs), std::vector<std::string>(1))[0];
+  }
+
+  // Elements `first` to before `end` along an axis of one of this rank's values.
+  ValueId slice(ValueId x, int axis, int64_t first, int64_t end) {
+    const auto number = [&](int64_t n) {
+      Tensor<int64_t> t(Extents{1});
+      t[0] = n;
+      return graph_.add_constant({}, std::move(t));
+    };
+    return add(op::Slice{}, {x, number(first), number(end), number(axis)});
+  }
+  // The same of a constant: rows share its memory.
+  static AnyTensor slice(const AnyTensor& x, int axis, int64_t first, int64_t end) {
+    Extents extents = x.extents();
+    extents[axis] = end - first;
+    const AxisSplit at = split_at(x.extents(), axis);
+    const DType type = x.dtype();
+    const auto start = static_cast<std::size_t>(packed_bytes(first * at.inner, type));
+    const auto bytes = static_cast<std::size_t>(packed_bytes((end - first) * at.inner, type));
+    if (at.outer == 1) return {type, extents, x.storage().slice(start, bytes)};
+    AnyTensor y = AnyTensor::uninitialized(type, extents);
+    auto* const to = static_cast<std::byte*>(y.out().data());
+    const auto row = static_cast<std::size_t>(packed_bytes(at.extent * at.inner, type));
+    for (std::size_t r = 0; r < static_cast<std::size_t>(at.outer); ++r)
+      std::memcpy(to + r * bytes, static_cast<const std::byte*>(x.data()) + r * row + start, bytes);
+    return y;
+  }
+
+  // The part of piece k of `from` that belongs to piece j of `to`: a range along to's axis, or along from's.
+  struct Overlap {
+    int axis = -1;  // -1: all of it
+    int64_t first = 0, end = 0;
+    bool empty = false;
+  };
+  static Overlap overlap(const Pieces& from, std::size_t k, const Pieces& to, std::size_t j) {
+    if (to.whole()) return {};
+    Overlap o{to.axis, to.cuts[j], to.cuts[j + 1]};
+    if (from.axis == to.axis) {
+      o.first = std::max(o.first, from.cuts[k]) - from.cuts[k];
+      o.end = std::min(o.end, from.cuts[k + 1]) - from.cuts[k];
+      if (o.first == 0 && o.end == from.extent(k)) o.axis = -1;
+    }
+    o.empty = o.first >= o.end;
+    return o;
+  }
+  ValueId cut(ValueId v, ValueId x, const Overlap& o) {
+    if (o.axis < 0) return x;
+    const Graph::ValueEntry& e = whole_.entry(v);
+    if (e.source != Graph::Source::constant) return slice(x, o.axis, o.first, o.end);
+    return graph_.add_constant({}, slice(e.content.tensor(), o.axis, o.first, o.end));
+  }
+
+  void expect_movable(ValueId v, const Pieces& as) const {
+    const Graph::ValueEntry& e = whole_.entry(v);
+    const bool cut = !as.whole() || !pieces(v).whole();
+    if (e.info.type.kind == Kind::tensor && !is_string(e.info.type.element) && e.info.dims.ranked() &&
+        !(cut && bits_of(e.info.type.element) % 8 != 0))
+      return;
+    raise(ErrorCode::not_supported, place_, "value '", e.name, "', of type ", to_string(e.info.type),
+          cut ? ", cannot be cut" : ", cannot pass from one device to another");
+  }
+
+  // The operator that receives a value, of which `o` is a part of piece k.
+  Receive receiver(ValueId v, Ranks ranks, std::size_t k, const Overlap& o) const {
+    const op::Info& info = whole_.entry(v).info;
+    Receive r{transport_, std::move(ranks), static_cast<int64_t>(info.type.element), {}};
+    for (int d = 0; d < info.dims.rank(); ++d)
+      r.extents.push_back(info.dims[d].known() ? info.dims[d].value() : -1);
+    const Pieces& from = pieces(v);
+    if (!from.whole()) r.extents[static_cast<std::size_t>(from.axis)] = from.extent(k);
+    if (o.axis >= 0) r.extents[static_cast<std::size_t>(o.axis)] = o.end - o.first;
+    return r;
+  }
+  ValueId send_to(ValueId v, const Ranks& ranks, std::size_t k, const Overlap& o) {
+    const Receive r = receiver(v, ranks, k, o);
+    const bool stated = !has(r.extents, -1);
+    if (rank() != ranks[0]) return link(r, {token_}, 2);
+    const ValueId x = cut(v, here(v), o);
+    link(Send{transport_, ranks, stated}, {x, token_}, 1);
+    return x;
+  }
+
+  ValueId exchange(ValueId v, const Pieces& as) {
+    const Pieces from = pieces(v);
+    const bool local = from == everywhere_;
+    if (!local || !as.whole()) expect_movable(v, as);
+    if (from.whole() && as.whole()) {
+      Ranks ranks{from.holders[0][0]};
+      for (const int64_t r : as.holders[0])
+        if (!has(from.holders[0], r)) ranks.push_back(r);
+      const bool receives = takes_part(ranks) && !has(from.holders[0], rank());
+      ValueId got = -1;
+      if (ranks.size() > 1 && takes_part(ranks)) got = send_to(v, ranks, 0, {});
+      return as.piece_of(rank()) < 0 ? -1 : receives ? got : here(v);
+    }
+    if (as.whole() && as.holders[0].size() > 1) {
+      const Pieces all = Pieces::whole_on(from.ranks());
+      const auto rings = from.rings();
+      if (as == all && !rings.empty()) {
+        ValueId got = -1;
+        for (const Ranks& ring : rings)
+          if (takes_part(ring))
+            got = link(AllGather{transport_, ring, from.axis, from.extents()}, {here(v), token_}, 2);
+        return got;
+      }
+    }
+    return exchange_pieces(v, from, as);
+  }
+
+  // Each rank gets the parts of its new piece that it lacks, one by one.
+  ValueId exchange_pieces(ValueId v, const Pieces& from, const Pieces& as) {
+    ValueId got = -1;
+    for (std::size_t j = 0; j < as.holders.size(); ++j)
+      for (std::size_t h = 0; h < as.holders[j].size(); ++h) {
+        const int64_t to = as.holders[j][h];
+        std::vector<ValueId> parts;
+        for (std::size_t k = 0; k < from.holders.size(); ++k) {
+          const Overlap o = overlap(from, k, as, j);
+          if (o.empty) continue;
+          const Ranks& of = from.holders[k];
+          if (has(of, to)) {
+            if (rank() == to)
+              parts.push_back(cut(v, from == everywhere_ && o.axis >= 0 ? state(v).here : here(v), o));
+          } else if (const Ranks ranks{of[h % of.size()], to}; takes_part(ranks)) {
+            const ValueId x = send_to(v, ranks, k, o);
+            if (rank() == to) parts.push_back(x);
+          }
+        }
+        if (rank() != to) continue;
+        got = parts.size() == 1 ? parts[0] : add(op::Concat{.axis = from.axis}, parts);
+      }
+    return got;
+  }
+
+  const Graph& whole_;
+  std::shared_ptr<Transport> transport_;
+  Graph graph_;
+  Pieces everywhere_;
+  std::vector<State> states_;
+  ValueId token_ = -1;
+  std::string place_;
+};
+
+}  // namespace tenon::TENON_ABI::devices::detail

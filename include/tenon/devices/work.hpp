@@ -1,0 +1,244 @@
+// How the work of each node is divided among ranks: what a placement asks, where the operands lie, and what
+// the operator's loops allow.
+#pragma once
+
+#include "tenon/devices/rank_graph.hpp"
+
+namespace tenon::TENON_ABI::devices {
+
+struct PartitionOptions {
+  /// Annotations that an operator cannot honour are ignored: its operands are gathered and it runs whole.
+  /// False: Error{not_supported} with the node and the reason.
+  bool gather = false;
+};
+
+namespace detail {
+
+/// The parts of the work of a node.
+struct Work {
+  Pieces pieces{};  ///< of the loop's iterations; whole: the operator as it is
+  op::Loop loop{};
+};
+
+class WorkChoice {
+ public:
+  WorkChoice(const Graph& graph, const Placement& placement, const PartitionOptions& options,
+             const RankGraph& ranks)
+      : from_(graph), placement_(placement), options_(options), to_(ranks) {
+    if (placement.devices > to_.ranks())
+      raise(ErrorCode::invalid_argument, "devices", "a placement on ", placement.devices, " devices for ",
+            to_.ranks(), " ranks");
+    find_stages();
+  }
+
+  /// Type, extents, and the elements of constants.
+  static op::Info info_of(const Graph::ValueEntry& e) {
+    op::Info info = e.info;
+    if (e.source == Graph::Source::constant) info.data = op::info_of(e.content).data;
+    return info;
+  }
+  /// How a node asks an operand or a result to lie; nothing if it does not, or names no devices.
+  std::optional<Pieces> annotated(const Graph::Node& n, ValueId v) const {
+    const NodePlacement* const p = placement_of(n);
+    if (p == nullptr || v < 0 || name_of(v).empty()) return {};
+    const auto it = p->tensors.find(name_of(v));
+    if (it == p->tensors.end() || it->second.holders.empty()) return {};
+    const Sharding& s = it->second;
+    const std::string of = str_cat("the sharding of '", name_of(v), "' ");
+    const Dims& dims = from_.entry(v).info.dims;
+    Pieces pieces;
+    pieces.holders = s.holders;
+    for (const Sharding::Cut& cut : s.cuts) {
+      if (cut.shards == 1) continue;
+      const int64_t rank = dims.rank();
+      if (dims.ranked() && (cut.axis < -rank || cut.axis >= rank))
+        refuse(n, str_cat(of, "cuts axis ", cut.axis, " of ", rank));
+      const Dim extent = dims.ranked() ? dims[resolve_axis(cut.axis, dims.rank())] : Dim();
+      if (options_.gather && (!pieces.whole() || !extent.known())) return {};
+      if (!pieces.whole()) refuse(n, str_cat(of, "cuts several axes"));
+      if (!extent.known())
+        refuse(n, str_cat(of, "cuts axis ", cut.axis, ", whose extent is not known before the run"));
+      const int64_t blocks = cut.blocks > 0 ? cut.blocks : extent.value();
+      if (cut.shards < 1 || cut.shards > blocks || extent.value() % blocks != 0)
+        refuse(n, str_cat(of, "cuts axis ", cut.axis, " of ", extent.value(), " elements into ", cut.shards,
+                          " pieces of whole blocks, of which there are ", blocks));
+      if (static_cast<std::size_t>(cut.shards) != s.holders.size()) break;
+      pieces.axis = resolve_axis(cut.axis, dims.rank());
+      const int64_t block = extent.value() / blocks;
+      for (int64_t k = 0; k <= cut.shards; ++k)
+        pieces.cuts.push_back((k * (blocks / cut.shards) + k * (blocks % cut.shards) / cut.shards) * block);
+    }
+    if (pieces.holders.size() != (pieces.whole() ? 1 : pieces.cuts.size() - 1))
+      refuse(n, str_cat(of, "has another number of pieces than of devices"));
+    for (Ranks& of_piece : pieces.holders) std::sort(of_piece.begin(), of_piece.end());
+    Ranks all = pieces.ranks();
+    if (std::adjacent_find(all.begin(), all.end()) != all.end())
+      refuse(n, str_cat(of, "gives a device two pieces"));
+    if (all.empty() || all.front() < 0 || all.back() >= placement_.devices)
+      refuse(n, str_cat(of, "names a device that is not there"));
+    return pieces;
+  }
+  /// Where an operand lies for the work, or a result when it is done.
+  Pieces lies(const Work& work, std::span<const op::LoopAxis> list, int operand, ValueId v) const {
+    const int axis = work.pieces.whole() ? -1 : op::Loop::axis_of(list, operand);
+    if (axis < 0) return Pieces::whole_on(work.pieces.ranks());
+    Pieces p = work.pieces;
+    p.axis = axis;
+    for (int64_t& cut : p.cuts) cut *= from_.entry(v).info.dims[axis].value() / work.loop.count;
+    return p;
+  }
+  /// The work of a node whose operands have been made.
+  Work choose(const Graph::Node& n) const {
+    const NodePlacement* const p = placement_of(n);
+    std::vector<std::optional<Pieces>> in, out;
+    Ranks named;
+    const auto note = [&](std::vector<std::optional<Pieces>>& list, ValueId v) {
+      list.push_back(annotated(n, v));
+      if (!list.back()) return;
+      const Ranks ranks = list.back()->ranks();
+      named.insert(named.end(), ranks.begin(), ranks.end());
+    };
+    for (const ValueId v : n.inputs) note(in, v);
+    for (const ValueId v : n.outputs) note(out, v);
+    std::sort(named.begin(), named.end());
+    named.erase(std::unique(named.begin(), named.end()), named.end());
+    const Ranks* stage = p != nullptr && p->stage ? &stages_.at(*p->stage) : nullptr;
+
+    std::optional<Work> work;
+    std::optional<std::vector<op::Loop>> loops;
+    const auto try_pieces = [&](bool result, std::size_t k, ValueId v, const std::optional<Pieces>& pieces) {
+      if (work || !pieces || pieces->whole() || !n.op.spec().deterministic) return;
+      if (!loops) loops = loops_of(n);
+      work = work_for(*loops, result, static_cast<int>(k), v, *pieces);
+    };
+    for (std::size_t k = 0; k < in.size(); ++k) try_pieces(false, k, n.inputs[k], in[k]);
+    for (std::size_t k = 0; k < out.size(); ++k) try_pieces(true, k, n.outputs[k], out[k]);
+    if (named.empty())
+      for (std::size_t k = 0; k < in.size(); ++k)
+        if (const ValueId v = n.inputs[k]; v >= 0)
+          if (const Pieces& now = to_.pieces(v); stage == nullptr || within(now.ranks(), *stage))
+            try_pieces(false, k, v, now);
+    if (!work) work = Work{.pieces = Pieces::whole_on(whole_work(n, named, stage))};
+    for (std::size_t k = 0; k < in.size(); ++k)
+      if (in[k] && *in[k] != lies(*work, work->loop.in, static_cast<int>(k), n.inputs[k])) {
+        if (!options_.gather) refuse(n, unfit(n, *work, n.inputs[k], *in[k]));
+        return {.pieces = Pieces::whole_on(whole_work(n, named, stage))};
+      }
+    return *std::move(work);
+  }
+
+ private:
+  const std::string& name_of(ValueId v) const { return from_.entry(v).name; }
+  const NodePlacement* placement_of(const Graph::Node& n) const {
+    for (const ValueId v : n.outputs)
+      if (!name_of(v).empty()) {
+        const auto it = placement_.nodes.find(name_of(v));
+        return it == placement_.nodes.end() ? nullptr : &it->second;
+      }
+    return nullptr;
+  }
+
+  void find_stages() {
+    for (const auto& [name, p] : placement_.nodes) {
+      if (!p.stage) continue;
+      Ranks& of = stages_[*p.stage];
+      for (const auto& [tensor, s] : p.tensors)
+        for (const Ranks& holders : s.holders) of.insert(of.end(), holders.begin(), holders.end());
+    }
+    const auto count = static_cast<int64_t>(stages_.size());
+    int64_t number = 0;
+    for (auto& [stage, ranks] : stages_) {
+      if (ranks.empty()) ranks = {number * placement_.devices / count};
+      std::sort(ranks.begin(), ranks.end());
+      ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+      ++number;
+    }
+    for (const auto& [stage, ranks] : stages_)
+      if (ranks.front() < 0 || ranks.back() >= placement_.devices)
+        raise(ErrorCode::invalid_argument, "devices", "stage ", stage, " has a device that is not there");
+    if (count > placement_.devices)
+      raise(ErrorCode::not_supported, "devices", count, " pipeline stages on ", placement_.devices,
+            " devices");
+  }
+
+  [[noreturn]] void refuse(const Graph::Node& n, std::string_view reason) const {
+    raise(ErrorCode::not_supported, tenon::detail::describe(n), reason);
+  }
+
+  // The iterations of a loop that have their elements in these pieces; nothing if a cut falls within one.
+  std::optional<Work> divided(const op::Loop& loop, const Pieces& pieces, int64_t extent) const {
+    Work work{.pieces = pieces, .loop = loop};
+    work.pieces.axis = 0;
+    const int64_t iteration = extent / loop.count;
+    for (int64_t& cut : work.pieces.cuts) {
+      if (cut % iteration != 0) return {};
+      cut /= iteration;
+    }
+    if (loop.out.empty() && pieces.rings().empty()) return {};
+    return work;
+  }
+  std::vector<op::Loop> loops_of(const Graph::Node& n) const {
+    std::vector<op::Info> in, out;
+    for (const ValueId v : n.inputs) in.push_back(v < 0 ? op::Info{} : info_of(from_.entry(v)));
+    for (const ValueId v : n.outputs) out.push_back(from_.entry(v).info);
+    std::vector<op::Loop> loops = n.op.loops(in, out);
+    // Numbers in operands can be divided if they are known.
+    const op::Loops known(in, out);
+    std::erase_if(loops, [&](const op::Loop& loop) {
+      return std::ranges::any_of(loop.elements, [&](const op::LoopAxis& e) {
+        Ints list;
+        return !known.integers(e.operand, list) || e.axis >= list.size();
+      });
+    });
+    return loops;
+  }
+
+  // The work in which operand (result) `k` lies so, if there is any.
+  std::optional<Work> work_for(const std::vector<op::Loop>& loops, bool result, int k, ValueId v,
+                               const Pieces& pieces) const {
+    for (const op::Loop& loop : loops)
+      if (op::Loop::axis_of(result ? loop.out : loop.in, k) == pieces.axis)
+        if (auto work = divided(loop, pieces, from_.entry(v).info.dims[pieces.axis].value())) return work;
+    return {};
+  }
+
+  static bool within(const Ranks& some, const Ranks& all) {
+    return std::includes(all.begin(), all.end(), some.begin(), some.end());
+  }
+
+  std::string unfit(const Graph::Node& n, const Work& work, ValueId v, const Pieces& asked) const {
+    const std::string of = str_cat("the sharding of '", name_of(v), "' ");
+    const std::string advice = "; to run the node whole, ask for it to be gathered";
+    if (asked.whole()) return str_cat(of, "is on other devices than the node's work needs", advice);
+    if (work.pieces.whole())
+      return str_cat(of, "cuts axis ", asked.axis, ", and ", n.op.spec().name,
+                     " cannot work on such pieces by themselves", advice);
+    return str_cat(of, "does not agree with the others of the node", advice);
+  }
+
+  // The ranks on which a node runs whole.
+  Ranks whole_work(const Graph::Node& n, const Ranks& named, const Ranks* stage) const {
+    Ranks ranks = !named.empty() ? named : stage != nullptr ? *stage : Ranks{};
+    // Where the operands lie; the one that was made last, if they lie in several places.
+    if (ranks.empty()) {
+      ranks = to_.everywhere().ranks();
+      ValueId last = -1;
+      for (const auto* list : {&n.inputs, &n.captures})
+        for (const ValueId v : *list)
+          if (v > last && to_.pieces(v) != to_.everywhere()) last = v;
+      if (last >= 0) ranks = to_.pieces(last).ranks();
+    }
+    // Random numbers are drawn once.
+    if (!n.op.spec().deterministic) ranks.resize(1);
+    return ranks;
+  }
+
+  const Graph& from_;
+  const Placement& placement_;
+  const PartitionOptions& options_;
+  const RankGraph& to_;
+  std::map<int64_t, Ranks> stages_;
+};
+
+}  // namespace detail
+}  // namespace tenon::TENON_ABI::devices

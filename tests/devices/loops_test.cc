@@ -1,0 +1,150 @@
+// The loops of operators: for each, the parts' results are the whole's.
+#include "tenon/op/math/add.hpp"
+#include "tenon/op/math/gemm.hpp"
+#include "tenon/op/math/mat_mul.hpp"
+#include "tenon/op/math/softmax.hpp"
+#include "tenon/op/math/sum.hpp"
+#include "tenon/op/nn/attention.hpp"
+#include "tenon/op/nn/conv.hpp"
+#include "tenon/op/nn/layer_normalization.hpp"
+#include "tenon/op/reduction/reduce_max.hpp"
+#include "tenon/op/reduction/reduce_sum.hpp"
+#include "tenon/op/tensor/concat.hpp"
+#include "tenon/op/tensor/gather.hpp"
+#include "tenon/op/tensor/reshape.hpp"
+#include "tenon/op/tensor/split.hpp"
+#include "tenon/op/tensor/transpose.hpp"
+#include "tests/devices/sharded.hpp"
+
+namespace tenon::devices {
+namespace {
+
+struct Operand {
+  Operand(std::initializer_list<int64_t> e) : extents(e), given(true) {}
+  Operand(const Tensor<int64_t>& t) : numbers(t), given(true) {}
+  Operand() = default;
+
+  Extents extents{};
+  Value numbers{};  // a constant
+  bool given = false;
+};
+
+Tensor<int64_t> list(std::initializer_list<int64_t> numbers) {
+  Tensor<int64_t> t(Extents{static_cast<int64_t>(numbers.size())});
+  int64_t k = 0;
+  for (const int64_t n : numbers) t[k++] = n;
+  return t;
+}
+
+// Divides the work over each loop, among two and three ranks. Returns the numbers of iterations, a sum's
+// below 0.
+template <class Op>
+std::vector<int64_t> divide(const Op& op, const std::vector<Operand>& operands, std::size_t outputs = 1) {
+  CAPTURE(Op::spec.name);
+  Graph g;
+  std::vector<ValueId> in;
+  std::vector<std::string> names;
+  std::vector<Value> values;
+  for (std::size_t k = 0; k < operands.size(); ++k) {
+    const Operand& o = operands[k];
+    names.push_back("x" + std::to_string(k));
+    if (!o.given) in.push_back(-1);
+    else if (o.numbers) in.push_back(g.add_constant(names[k], o.numbers));
+    else in.push_back(g.add_input(names[k], DType::float32, Dims(o.extents)));
+    values.push_back(o.given && !o.numbers ? Value(numbers(o.extents, static_cast<uint32_t>(k))) : Value());
+  }
+  Feeds feeds;
+  for (std::size_t k = 0; k < values.size(); ++k)
+    if (values[k]) feeds.emplace_back(names[k], values[k]);
+  std::vector<std::string> results;
+  for (std::size_t k = 0; k < outputs; ++k) results.push_back("y" + std::to_string(k));
+  const auto out = g.add_node("n", AnyOperator::make(op), in, results);
+  for (std::size_t k = 0; k < outputs; ++k) g.add_output(results[k], out[k]);
+
+  std::vector<op::Info> in_infos, out_infos;
+  for (const ValueId v : in) {
+    in_infos.push_back(v < 0 ? op::Info{} : g.entry(v).info);
+    if (v >= 0 && g.entry(v).source == Graph::Source::constant)
+      in_infos.back().data = g.entry(v).content.tensor().data();
+  }
+  for (const ValueId v : out) out_infos.push_back(g.entry(v).info);
+  const std::vector<Value> whole = run_whole(g, feeds);
+  std::vector<int64_t> counts;
+  for (const op::Loop& loop : g.nodes()[0].op.loops(in_infos, out_infos)) {
+    counts.push_back(loop.out.empty() ? -loop.count : loop.count);
+    for (int64_t p = 2; p <= std::min<int64_t>(3, loop.count); ++p) {
+      CAPTURE(counts.size());
+      CAPTURE(p);
+      REQUIRE(!loop.in.empty());
+      Ranks devices;
+      for (int64_t r = 0; r < p; ++r) devices.push_back(p - 1 - r);
+      Placement placement{.devices = static_cast<int>(p)};
+      placement.nodes["y0"].tensors[names[static_cast<std::size_t>(loop.in[0].operand)]] =
+          cut(loop.in[0].axis, devices, loop.count);
+      const auto parts = run_sharded(g, placement, feeds, thread_transports(static_cast<int>(p)));
+      for (std::size_t k = 0; k < outputs; ++k) CHECK(difference(whole[k], parts[k]) <= 1e-6);
+    }
+  }
+  return counts;
+}
+
+using Counts = std::vector<int64_t>;
+
+TEST_CASE("Elementwise operators divide over each axis") {
+  CHECK(divide(op::Add{}, {{4, 6}, {4, 6}}) == Counts{4, 6});
+  CHECK(divide(op::Add{}, {{6}, {5, 1, 6}}) == Counts{5, 6});
+  CHECK(divide(op::Sum{}, {{2, 3}, {3}, {2, 1}}) == Counts{2, 3});
+}
+
+TEST_CASE("Products divide over batches, rows, columns and the sum") {
+  CHECK(divide(op::MatMul{}, {{4, 6}, {6, 5}}) == Counts{5, 4, -6});
+  CHECK(divide(op::MatMul{}, {{2, 3, 4, 6}, {3, 6, 5}}) == Counts{5, 4, 2, 3, -6});
+  CHECK(divide(op::MatMul{}, {{3, 1, 4, 6}, {2, 6, 5}}) == Counts{5, 4, 3, 2, -6});
+  CHECK(divide(op::MatMul{}, {{6}, {3, 6, 5}}) == Counts{5, 3, -6});
+  CHECK(divide(op::MatMul{}, {{3, 4, 6}, {6}}) == Counts{4, 3, -6});
+  CHECK(divide(op::MatMul{}, {{6}, {6}}) == Counts{-6});
+  CHECK(divide(op::Gemm{}, {{4, 6}, {6, 5}}) == Counts{5, 4, -6});
+  CHECK(divide(op::Gemm{.alpha = 2, .beta = 3, .transA = 1, .transB = 1}, {{6, 4}, {5, 6}, {5}}) ==
+        Counts{5, 4, -6});
+  CHECK(divide(op::Gemm{}, {{4, 6}, {6, 5}, {4, 1}}) == Counts{5, 4, -6});
+  CHECK(divide(op::Gemm{}, {{4, 6}, {6, 5}, {}}) == Counts{5, 4, -6});
+}
+
+TEST_CASE("Convolutions divide over outputs, the sum, groups and the batch") {
+  CHECK(divide(op::Conv{.pads = {1, 1, 1, 1}}, {{2, 3, 5, 5}, {4, 3, 3, 3}, {4}}) == Counts{4, -3, 2});
+  CHECK(divide(op::Conv{.group = 3}, {{1, 6, 5, 5}, {9, 2, 2, 2}, {9}}) == Counts{3});
+  CHECK(divide(op::Conv{}, {{2, 3, 5}, {4, 3, 1}}) == Counts{4, -3, 2});
+}
+
+TEST_CASE("Normalisations divide over the axes that they leave apart") {
+  CHECK(divide(op::Softmax{.axis = 1}, {{4, 5, 6}}) == Counts{4, 6});
+  CHECK(divide(op::Softmax_1{.axis = 2}, {{4, 5, 6}}) == Counts{4, 5});
+  CHECK(divide(op::LayerNormalization{}, {{4, 5, 6}, {6}, {6}}, 3) == Counts{4, 5});
+  CHECK(divide(op::LayerNormalization{.axis = 1}, {{4, 5, 6}, {4, 1, 6}, {}}) == Counts{4});
+  CHECK(divide(op::ReduceSum{}, {{4, 5, 6}, list({1})}) == Counts{4, -5, 6});
+  CHECK(divide(op::ReduceSum{.keepdims = 0}, {{4, 5, 6}, list({-1, 0})}) == Counts{-4, 5, -6});
+  CHECK(divide(op::ReduceMax{}, {{4, 5}, list({0})}) == Counts{5});
+}
+
+TEST_CASE("Attention divides over heads and the batch") {
+  CHECK(divide(op::Attention{}, {{2, 6, 3, 4}, {2, 3, 5, 4}, {2, 3, 5, 2}}) == Counts{3, 2});
+  CHECK(divide(op::Attention{.kv_num_heads = 3, .q_num_heads = 6},
+               {{2, 3, 24}, {2, 5, 12}, {2, 5, 6}, {6, 3, 5}}) == Counts{3, 2});
+  CHECK(divide(op::Attention{.kv_num_heads = 6, .q_num_heads = 6},
+               {{2, 3, 24}, {2, 5, 24}, {2, 5, 12}, {2, 6, 3, 9}, {2, 6, 4, 4}, {2, 6, 4, 2}},
+               3) == Counts{6, 2});
+}
+
+TEST_CASE("Moves divide over the axes that stay together") {
+  CHECK(divide(op::Transpose{.perm = {2, 0, 1}}, {{4, 5, 6}}) == Counts{6, 4, 5});
+  CHECK(divide(op::Reshape{}, {{2, 5, 24}, list({0, 0, 6, 4})}) == Counts{2, 5, 6});
+  CHECK(divide(op::Reshape{}, {{2, 5, 6, 4}, list({2, -1, 24})}) == Counts{2, 5, 6});
+  CHECK(divide(op::Reshape{}, {{2, 6, 4}, list({3, 16})}) == Counts{});
+  CHECK(divide(op::Reshape{}, {{6, 4}, list({4, 6})}) == Counts{2});
+  CHECK(divide(op::Concat{.axis = 1}, {{4, 2, 3}, {4, 5, 3}}) == Counts{4, 3});
+  CHECK(divide(op::Split{.axis = 1}, {{4, 5, 3}, list({2, 3})}, 2) == Counts{4, 3});
+  CHECK(divide(op::Gather{.axis = 1}, {{4, 9, 5}, list({7, 0, 3})}) == Counts{4, 5, 3});
+}
+
+}  // namespace
+}  // namespace tenon::devices
