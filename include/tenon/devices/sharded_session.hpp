@@ -1,0 +1,139 @@
+// ShardedSession: one rank's part of a graph that several ranks run together.
+#pragma once
+
+#include "tenon/devices/partition.hpp"
+#include "tenon/graph/session.hpp"
+
+namespace tenon::TENON_ABI::devices {
+
+/// Every rank makes one, from the same graph, placement and options, and calls `run` as often as rank 0 does.
+///
+///     ShardedSession s(graph, placement, transport);
+///     Outputs out = s.run(transport->rank() == 0 ? Feeds{{"x", batch}} : Feeds{});
+///
+/// An error on one rank ends the run on all of them: on the others with Error{cancelled} and the reason. The
+/// transport cannot be used afterwards.
+class ShardedSession {
+ public:
+  ShardedSession(const Graph& graph, const Placement& placement, std::shared_ptr<Transport> transport,
+                 SessionOptions session = {}, const PartitionOptions& options = {})
+      : transport_(std::move(transport)) {
+    on_failure_abort([&] {
+      Graph part = partition(graph, placement, transport_, options);
+      std::vector<ValueId> outputs;
+      for (const auto& [name, v] : part.outputs()) outputs.push_back(v);
+      const std::vector<bool> needed = part.needed_by(outputs);
+      for (const ValueId v : part.inputs()) {
+        inputs_.push_back({part.entry(v).name, {0}});
+        needs_.push_back(needed[static_cast<std::size_t>(v)] ? std::byte{1} : std::byte{0});
+      }
+      if (!part.outputs().empty()) session_.emplace(std::move(part), std::move(session));
+      share_needs();
+    });
+  }
+
+  /// Runs the graph. Rank 0 gives the inputs and gets the outputs; the others give none and get none. Inputs
+  /// are tensors of numbers; those with default values may be omitted.
+  [[nodiscard]] Outputs run(const Feeds& feeds = {}, const RunOptions& options = {}) {
+    Outputs results;
+    on_failure_abort([&] {
+      if (!options.outputs.empty())
+        raise(ErrorCode::not_supported, "devices", "a sharded session runs for all outputs of its graph");
+      const std::vector<Value> given = exchange_inputs(feeds);
+      if (!session_) return;
+      Feeds own;
+      for (std::size_t k = 0; k < given.size(); ++k)
+        if (given[k]) own.emplace_back(inputs_[k].name, given[k]);
+      Outputs outputs = session_->run(own, options);
+      if (transport_->rank() == 0) results = std::move(outputs);
+    });
+    return results;
+  }
+
+  /// This rank's graph; null if it has nothing to do.
+  const Graph* graph() const { return session_ ? &session_->graph() : nullptr; }
+
+ private:
+  struct Input {
+    std::string name;
+    Ranks ranks;  // 0, and those that read it
+  };
+  struct Header {
+    int64_t given = 0, type = 0;
+    detail::Header extents;
+  };
+
+  template <class F>
+  void on_failure_abort(F f) {
+    const std::exception_ptr failed = tenon::detail::caught(f);
+    if (!failed) return;
+    tenon::detail::attempt<std::exception>(
+        [&] { std::rethrow_exception(failed); },
+        [&](const std::exception& e) {
+          transport_->abort(str_cat("rank ", transport_->rank(), ": ", e.what()));
+        });
+    std::rethrow_exception(failed);
+  }
+
+  void share_needs() {
+    Ranks all;
+    for (int r = 0; r < transport_->size(); ++r) all.push_back(r);
+    std::vector<std::byte> table(needs_.size() * all.size());
+    std::copy(needs_.begin(), needs_.end(),
+              table.begin() + static_cast<std::ptrdiff_t>(needs_.size()) * transport_->rank());
+    transport_->all_gather(all, std::vector<std::size_t>(all.size(), needs_.size()), table);
+    for (std::size_t r = 1; r < all.size(); ++r)
+      for (std::size_t k = 0; k < inputs_.size(); ++k)
+        if (table[r * inputs_.size() + k] != std::byte{0})
+          inputs_[k].ranks.push_back(static_cast<int64_t>(r));
+  }
+
+  // The values of the inputs that this rank reads, or was given.
+  std::vector<Value> exchange_inputs(const Feeds& feeds) {
+    std::vector<Value> values(inputs_.size());
+    const bool first = transport_->rank() == 0;
+    if (!first && !feeds.empty())
+      raise(ErrorCode::invalid_argument, "devices", "inputs are given on rank 0, not on ",
+            transport_->rank());
+    for (const auto& [name, value] : feeds) {
+      const auto it = std::ranges::find_if(inputs_, [&](const Input& i) { return i.name == name; });
+      if (it == inputs_.end())
+        raise(ErrorCode::invalid_argument, "devices", "there is no input '", name, "'");
+      values[static_cast<std::size_t>(it - inputs_.begin())] = value;
+    }
+    for (std::size_t k = 0; k < inputs_.size(); ++k)
+      if (const Ranks& ranks = inputs_[k].ranks;
+          ranks.size() > 1 && std::ranges::count(ranks, transport_->rank()))
+        exchange(inputs_[k], values[k]);
+    return values;
+  }
+  void exchange(const Input& input, Value& value) {
+    Header header;
+    const bool first = transport_->rank() == 0;
+    if (first && value) {
+      if (!value.is_tensor() || is_string(value.tensor().dtype()))
+        raise(ErrorCode::not_supported, "devices", "input '", input.name,
+              "' is no tensor of numbers, and rank ", input.ranks[1], " reads it");
+      const AnyTensor& t = value.tensor();
+      header = {1, static_cast<int64_t>(t.dtype()), {.rank = t.rank()}};
+      std::copy(t.extents().begin(), t.extents().end(), header.extents.extents);
+    }
+    transport_->broadcast(input.ranks, std::as_writable_bytes(std::span(&header, 1)));
+    if (header.given == 0) return;
+    if (!first)
+      value = AnyTensor::uninitialized(
+          static_cast<DType>(header.type),
+          Extents(std::span(header.extents.extents).first(static_cast<std::size_t>(header.extents.rank))));
+    const AnyTensor& t = value.tensor();
+    // Rank 0's bytes are only read.
+    transport_->broadcast(input.ranks, {static_cast<std::byte*>(const_cast<void*>(t.data())),
+                                        static_cast<std::size_t>(t.bytes())});
+  }
+
+  std::shared_ptr<Transport> transport_;
+  std::vector<Input> inputs_;
+  std::vector<std::byte> needs_;
+  std::optional<Session> session_;
+};
+
+}  // namespace tenon::TENON_ABI::devices

@@ -1,0 +1,108 @@
+// Sharded sessions: inputs of rank 0, results on rank 0, errors on all ranks.
+#include "tenon/devices/sharded_session.hpp"
+#include "tenon/op/math/add.hpp"
+#include "tenon/op/math/mat_mul.hpp"
+#include "tenon/op/math/relu.hpp"
+#include "tenon/op/tensor/gather.hpp"
+#include "tests/devices/sharded.hpp"
+
+namespace tenon::devices {
+namespace {
+
+ValueId add(Graph& g, const auto& op, std::vector<ValueId> inputs, const std::string& name) {
+  return g.add_node(name, AnyOperator::make(op), std::move(inputs), std::vector{name})[0];
+}
+
+// y = Relu(x w) + late, z = x w, with x (batch, 6); late is 1 by default.
+Graph model() {
+  Graph g;
+  const ValueId x = g.add_input("x", DType::float32, Dims{g.symbol("batch"), 6});
+  Tensor<float> one(Extents{1});
+  one[0] = 1;
+  const ValueId late = g.add_input("late", DType::float32, Dims{1}, one);
+  const ValueId z = add(g, op::MatMul{}, {x, g.add_constant("w", numbers({6, 4}, 1))}, "z");
+  g.add_output("y", add(g, op::Add{}, {add(g, op::Relu{}, {z}, "a"), late}, "y"));
+  g.add_output("z", z);
+  return g;
+}
+
+Placement pipeline() {
+  Placement placement{.devices = 3};
+  placement.nodes["z"].stage = 0, placement.nodes["a"].stage = 1, placement.nodes["y"].stage = 2;
+  return placement;
+}
+
+TEST_CASE("Rank 0 gives the inputs, of any batch, and gets the outputs") {
+  const Graph g = model();
+  Placement columns{.devices = 3};
+  columns.nodes["z"].tensors["w"] = {.cuts = {{1, 2}}, .holders = {{0, 2}, {1}}};
+  for (const Placement& placement : {pipeline(), columns}) {
+    const Transports ranks = thread_transports(3);
+    on_ranks(ranks, [&](const std::shared_ptr<Transport>& t) {
+      ShardedSession s(g, placement, t);
+      for (const int64_t batch : {3, 1, 3}) {
+        const Tensor<float> x = numbers({batch, 6}, static_cast<uint32_t>(batch)), late = numbers({1}, 7);
+        Feeds feeds{{"x", x}};
+        if (batch == 1) feeds.emplace_back("late", late);
+        const Outputs out = s.run(t->rank() == 0 ? feeds : Feeds{});
+        if (t->rank() != 0) {
+          CHECK(out.size() == 0);
+          continue;
+        }
+        if (batch != 1) feeds.emplace_back("late", g.entry(g.find("late")).content);
+        const std::vector<Value> whole = run_whole(g, feeds);
+        CHECK(out.size() == 2);
+        CHECK(difference(out["y"], whole[0]) == 0);
+        CHECK(difference(out["z"], whole[1]) == 0);
+      }
+    });
+  }
+}
+
+// What each rank's calls end in.
+std::vector<std::string> errors(const Graph& g, const Placement& placement, const Feeds& feeds) {
+  const Transports ranks = thread_transports(placement.devices);
+  std::vector<std::string> says(ranks.size());
+  std::vector<std::thread> threads;
+  for (const auto& t : ranks)
+    threads.emplace_back([&] {
+      try {
+        ShardedSession s(g, placement, t);
+        static_cast<void>(s.run(t->rank() == 0 ? feeds : Feeds{}));
+      } catch (const Error& e) {
+        says[static_cast<std::size_t>(t->rank())] = e.what();
+      }
+    });
+  for (std::thread& t : threads) t.join();
+  return says;
+}
+
+TEST_CASE("An error of one rank ends the run on all") {
+  const Tensor<float> x = numbers({3, 6}, 1), narrow = numbers({3, 5}, 1);
+  for (const std::string& e : errors(model(), pipeline(), {{"x", x}, {"what", x}}))
+    CHECK(e.ends_with("there is no input 'what'"));
+  for (const std::string& e : errors(model(), pipeline(), {{"x", narrow}})) CHECK(e.find("'x'") != e.npos);
+  for (const std::string& e : errors(model(), pipeline(), {})) CHECK(e.find("'x'") != e.npos);
+
+  Graph g;
+  const ValueId data = g.add_input("data", DType::float32, Dims{3, 6});
+  const ValueId indices = g.add_input("indices", DType::int64, Dims{1});
+  g.add_output("y", add(g, op::Gather{}, {add(g, op::Relu{}, {data}, "a"), indices}, "y"));
+  Placement late{.devices = 3};
+  late.nodes["a"].stage = 0, late.nodes["y"].tensors["y"] = {.holders = {{2}}};
+  Tensor<int64_t> index(Extents{1});
+  index[0] = 3;
+  const auto says = errors(g, late, {{"data", x}, {"indices", index}});
+  CHECK(says[2].find("node 'y' (Gather-13)") != std::string::npos);
+  CHECK(says[0].ends_with("devices: rank 2: " + says[2]));
+  index[0] = 2;
+  CHECK(errors(g, late, {{"data", x}, {"indices", index}}) == std::vector<std::string>(3));
+
+  Placement too_many = pipeline();
+  too_many.devices = 2;
+  for (const std::string& e : errors(model(), too_many, {{"x", x}}))
+    CHECK(e.ends_with("3 pipeline stages on 2 devices"));
+}
+
+}  // namespace
+}  // namespace tenon::devices
