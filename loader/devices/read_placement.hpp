@@ -1,0 +1,17 @@
+// The annotations of a model for several devices, as a placement of its main graph.
+#pragma once
+
+#include "loader/onnx.pb.h"
+#include "tenon/devices/placement.hpp"
+
+namespace tenon::TENON_ABI::loader {
+
+/// The placement of one of the model's configurations; "": of its only one. Groups of devices are expanded.
+///
+/// Error{invalid_argument}: the model does not have the configuration, or several if none is named.
+/// Error{invalid_model}, with the node: annotations that break ONNX's rules as far as tensors' extents do not
+/// matter. Error{not_supported}: annotated nodes of bodies and functions, and pieces that are no stretch of
+/// an axis.
+devices::Placement read_placement(const onnx::ModelProto& model, std::string_view configuration = "");
+
+}  // namespace tenon::TENON_ABI::loader
