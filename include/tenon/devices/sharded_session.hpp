@@ -6,6 +6,21 @@
 
 namespace tenon::TENON_ABI::devices {
 
+namespace detail {
+
+/// Calls f(). An exception ends the waits of the other ranks, with its reason.
+template <class F>
+void abort_on_failure(Transport& transport, F f) {
+  const std::exception_ptr failed = tenon::detail::caught(f);
+  if (!failed) return;
+  tenon::detail::attempt<std::exception>(
+      [&] { std::rethrow_exception(failed); },
+      [&](const std::exception& e) { transport.abort(str_cat("rank ", transport.rank(), ": ", e.what())); });
+  std::rethrow_exception(failed);
+}
+
+}  // namespace detail
+
 /// Every rank makes one, from the same graph, placement and options, and calls `run` as often as rank 0 does.
 ///
 ///     ShardedSession s(graph, placement, transport);
@@ -18,7 +33,7 @@ class ShardedSession {
   ShardedSession(const Graph& graph, const Placement& placement, std::shared_ptr<Transport> transport,
                  SessionOptions session = {}, const PartitionOptions& options = {})
       : transport_(std::move(transport)) {
-    on_failure_abort([&] {
+    detail::abort_on_failure(*transport_, [&] {
       Graph part = partition(graph, placement, transport_, options);
       std::vector<ValueId> outputs;
       for (const auto& [name, v] : part.outputs()) outputs.push_back(v);
@@ -36,7 +51,7 @@ class ShardedSession {
   /// are tensors of numbers; those with default values may be omitted.
   [[nodiscard]] Outputs run(const Feeds& feeds = {}, const RunOptions& options = {}) {
     Outputs results;
-    on_failure_abort([&] {
+    detail::abort_on_failure(*transport_, [&] {
       if (!options.outputs.empty())
         raise(ErrorCode::not_supported, "devices", "a sharded session runs for all outputs of its graph");
       const std::vector<Value> given = exchange_inputs(feeds);
@@ -62,18 +77,6 @@ class ShardedSession {
     int64_t given = 0, type = 0;
     detail::Header extents;
   };
-
-  template <class F>
-  void on_failure_abort(F f) {
-    const std::exception_ptr failed = tenon::detail::caught(f);
-    if (!failed) return;
-    tenon::detail::attempt<std::exception>(
-        [&] { std::rethrow_exception(failed); },
-        [&](const std::exception& e) {
-          transport_->abort(str_cat("rank ", transport_->rank(), ": ", e.what()));
-        });
-    std::rethrow_exception(failed);
-  }
 
   void share_needs() {
     Ranks all;
