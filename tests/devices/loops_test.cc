@@ -70,7 +70,7 @@ std::vector<int64_t> divide(const Op& op, const std::vector<Operand>& operands, 
   for (const ValueId v : out) out_infos.push_back(g.entry(v).info);
   const std::vector<Value> whole = run_whole(g, feeds);
   std::vector<int64_t> counts;
-  for (const op::Loop& loop : g.nodes()[0].op.loops(in_infos, out_infos)) {
+  for (const op::WorkLoop& loop : g.nodes()[0].op.loops(in_infos, out_infos)) {
     counts.push_back(loop.out.empty() ? -loop.count : loop.count);
     for (int64_t p = 2; p <= std::min<int64_t>(3, loop.count); ++p) {
       CAPTURE(counts.size());

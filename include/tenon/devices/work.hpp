@@ -17,7 +17,7 @@ namespace detail {
 /// The parts of the work of a node.
 struct Work {
   Pieces pieces{};  ///< of the loop's iterations; whole: the operator as it is
-  op::Loop loop{};
+  op::WorkLoop loop{};
 };
 
 class WorkChoice {
@@ -80,7 +80,7 @@ class WorkChoice {
   }
   /// Where an operand lies for the work, or a result when it is done.
   Pieces lies(const Work& work, std::span<const op::LoopAxis> list, int operand, ValueId v) const {
-    const int axis = work.pieces.whole() ? -1 : op::Loop::axis_of(list, operand);
+    const int axis = work.pieces.whole() ? -1 : op::WorkLoop::axis_of(list, operand);
     if (axis < 0) return Pieces::whole_on(work.pieces.ranks());
     Pieces p = work.pieces;
     p.axis = axis;
@@ -105,7 +105,7 @@ class WorkChoice {
     const Ranks* stage = p != nullptr && p->stage ? &stages_.at(*p->stage) : nullptr;
 
     std::optional<Work> work;
-    std::optional<std::vector<op::Loop>> loops;
+    std::optional<std::vector<op::WorkLoop>> loops;
     const auto try_pieces = [&](bool result, std::size_t k, ValueId v, const std::optional<Pieces>& pieces) {
       if (work || !pieces || pieces->whole() || !n.op.spec().deterministic) return;
       if (!loops) loops = loops_of(n);
@@ -166,7 +166,7 @@ class WorkChoice {
   }
 
   // The iterations of a loop that have their elements in these pieces; nothing if a cut falls within one.
-  std::optional<Work> divided(const op::Loop& loop, const Pieces& pieces, int64_t extent) const {
+  std::optional<Work> divided(const op::WorkLoop& loop, const Pieces& pieces, int64_t extent) const {
     Work work{.pieces = pieces, .loop = loop};
     work.pieces.axis = 0;
     const int64_t iteration = extent / loop.count;
@@ -177,14 +177,14 @@ class WorkChoice {
     if (loop.out.empty() && pieces.rings().empty()) return {};
     return work;
   }
-  std::vector<op::Loop> loops_of(const Graph::Node& n) const {
+  std::vector<op::WorkLoop> loops_of(const Graph::Node& n) const {
     std::vector<op::Info> in, out;
     for (const ValueId v : n.inputs) in.push_back(v < 0 ? op::Info{} : info_of(from_.entry(v)));
     for (const ValueId v : n.outputs) out.push_back(from_.entry(v).info);
-    std::vector<op::Loop> loops = n.op.loops(in, out);
+    std::vector<op::WorkLoop> loops = n.op.loops(in, out);
     // Numbers in operands can be divided if they are known.
     const op::Loops known(in, out);
-    std::erase_if(loops, [&](const op::Loop& loop) {
+    std::erase_if(loops, [&](const op::WorkLoop& loop) {
       return std::ranges::any_of(loop.elements, [&](const op::LoopAxis& e) {
         Ints list;
         return !known.integers(e.operand, list) || e.axis >= list.size();
@@ -194,10 +194,10 @@ class WorkChoice {
   }
 
   // The work in which operand (result) `k` lies so, if there is any.
-  std::optional<Work> work_for(const std::vector<op::Loop>& loops, bool result, int k, ValueId v,
+  std::optional<Work> work_for(const std::vector<op::WorkLoop>& loops, bool result, int k, ValueId v,
                                const Pieces& pieces) const {
-    for (const op::Loop& loop : loops)
-      if (op::Loop::axis_of(result ? loop.out : loop.in, k) == pieces.axis)
+    for (const op::WorkLoop& loop : loops)
+      if (op::WorkLoop::axis_of(result ? loop.out : loop.in, k) == pieces.axis)
         if (auto work = divided(loop, pieces, from_.entry(v).info.dims[pieces.axis].value())) return work;
     return {};
   }

@@ -14,7 +14,7 @@ struct LoopAxis {
 
 /// A loop over parts of the work that do not depend on each other. A part is the same operator on slices of
 /// the operands, and its results are slices of the results, or addends of them.
-struct Loop {
+struct WorkLoop {
   int64_t count = 0;                           ///< iterations; each is extent / count elements of the axes
   std::vector<LoopAxis> in;                    ///< operands that lack the loop are needed whole by each part
   std::vector<LoopAxis> out;                   ///< if empty, the results are the sums of the parts' results
@@ -58,12 +58,12 @@ class Loops {
       else return false;
     return true;
   }
-  std::vector<Loop> take() && { return std::move(loops_); }
+  std::vector<WorkLoop> take() && { return std::move(loops_); }
 
   /// A loop over an axis, with one iteration for each element, or `count` of them. Axes of -1, and operands
   /// and results that are left out, are skipped. Discarded if it has fewer than 2 iterations, as far as is
   /// known, or an extent that is unknown.
-  Loop& over(std::vector<LoopAxis> in, std::vector<LoopAxis> out, Dim count = {}) {
+  WorkLoop& over(std::vector<LoopAxis> in, std::vector<LoopAxis> out, Dim count = {}) {
     bool fits = true;
     const bool sums = out.empty();
     const auto skip = [&](std::vector<LoopAxis>& list, std::span<const Info> infos) {
@@ -76,13 +76,13 @@ class Loops {
     for (const LoopAxis& a : in) fits = fits && (dims(a.operand)[a.axis] % count).is(0);
     for (const LoopAxis& a : out) fits = fits && (this->out(a.operand)[a.axis] % count).is(0);
     for (int k = 0; k < outputs(); ++k)  // results without the loop would be sums
-      fits = fits && (sums || !at(out_, k).present() || Loop::axis_of(out, k) >= 0);
-    Loop& loop = fits ? loops_.emplace_back() : discarded_;
+      fits = fits && (sums || !at(out_, k).present() || WorkLoop::axis_of(out, k) >= 0);
+    WorkLoop& loop = fits ? loops_.emplace_back() : discarded_;
     loop = {.count = fits ? count.value() : 0, .in = std::move(in), .out = std::move(out)};
     return loop;
   }
   /// A loop over the axes of operands, over which output 0 is a sum.
-  Loop& sum(std::vector<LoopAxis> in) { return over(std::move(in), {}); }
+  WorkLoop& sum(std::vector<LoopAxis> in) { return over(std::move(in), {}); }
 
   /// The axis of operand k that numpy's broadcasting lays on axis `axis` of a tensor of rank `rank`; -1 if it
   /// has none there, or one element, -2 if that is unknown.
@@ -121,8 +121,8 @@ class Loops {
   }
 
   std::span<const Info> in_, out_;
-  std::vector<Loop> loops_;
-  Loop discarded_;
+  std::vector<WorkLoop> loops_;
+  WorkLoop discarded_;
 };
 
 /// The operator's own `loops`, or null if it has none.

@@ -182,7 +182,7 @@ class AnyOperator {
   /// Whether `run` may meet operands of the element type, if the specification permits them.
   bool computes(DType t) const { return (class_->left_out >> static_cast<int>(t) & 1) == 0; }
   /// The loops over which the work on operands of these types and extents divides.
-  std::vector<op::Loop> loops(std::span<const op::Info> in, std::span<const op::Info> out) const {
+  std::vector<op::WorkLoop> loops(std::span<const op::Info> in, std::span<const op::Info> out) const {
     op::Loops loops(in, out);
     if (class_->loops != nullptr) class_->loops(object_.get(), loops);
     else if (elements() == op::Elements::function && out.size() == 1 && in.size() >= 1)
