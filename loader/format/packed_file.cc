@@ -15,6 +15,7 @@ constexpr std::string_view compiled_as = TENON_TEXT(TENON_ABI);
 
 constexpr uint64_t part_alignment = storage_alignment;
 constexpr char packed_magic[16] = "tenon packed 1\n";
+constexpr std::size_t any_version = 13;  // characters
 
 tenon::detail::Digest digest_of_text(std::string_view text) {
   return tenon::detail::digest_of(reinterpret_cast<const std::byte*>(text.data()), text.size());
@@ -44,7 +45,9 @@ PackedFile::PackedFile(std::filesystem::path file) : file_(std::move(file)) {
   } catch (const Error&) {
     return;  // there is none, or `finish` says what is wrong with it
   }
-  read_table(mapped_->bytes());
+  const std::span<const std::byte> bytes = mapped_->bytes();
+  foreign_ = std::memcmp(bytes.data(), packed_magic, std::min(bytes.size(), any_version)) != 0;
+  read_table(bytes);
   if (table_.empty()) mapped_ = nullptr;
 }
 
@@ -108,6 +111,8 @@ void PackedFile::finish() {
     table_.clear(), mapped_ = nullptr;
     if (!std::exchange(added_, false)) return;
   }
+  if (foreign_)
+    raise(ErrorCode::io, file_.string(), "it is no file of packed constants, and is therefore not replaced");
   std::vector<Entry> entries;
   uint64_t end = end_of_padding(sizeof(Header) + used.size() * sizeof(Entry));
   for (const auto& [key, parts] : used) {

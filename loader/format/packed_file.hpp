@@ -41,6 +41,7 @@ class PackedFile final : public PackedStore {
   void read_table(std::span<const std::byte> bytes);
 
   const std::filesystem::path file_;
+  bool foreign_ = false;        // there is a file, which has not been written here
   tenon::detail::Mutex mutex_;  // guards all that follows
   std::shared_ptr<const MappedFile> mapped_;
   std::map<Digest, Entry> table_;  // of the file

@@ -387,6 +387,66 @@ TEST_CASE("runs that keep a cache and runs that read all of it may follow each o
   }
 }
 
+TEST_CASE("steps that were released are not read again") {
+  const Tensor<float> x = numbers({1, 30, width}, 3);
+  const Form form = Form::attention;
+  const Session s = session_of(form, true, 6);
+  State state({.pairs = pairs, .page_steps = 4});
+  for (int64_t at = 0; at < 26; at += 2) s.run(feeds_of(form, x, at, at + 2), {.state = &state});
+  State shorter = state.fork();
+  shorter.truncate(21);  // from step 20 on there are pages, and the window begins with step 15
+  CHECK_THROWS_AS(s.run(feeds_of(form, x, 21, 22), {.state = &shorter}), Error);
+  CHECK_THROWS_AS(s.run(feeds_of(form, x, 26, 27), {.outputs = {"y", "present_key"}, .state = &state}),
+                  Error);
+  check_close(steps_of(s.run(feeds_of(form, x, 26, 30), {.state = &state})["y"], 0, 4),
+              steps_of(whole(s, form, x), 26, 30));
+}
+
+TEST_CASE("a past that is asked for is what the run began with") {
+  const Tensor<float> x = numbers({1, 6, width}, 3);
+  for (Form form : {Form::attention, Form::concat}) {
+    const Session s = session_of(form);
+    State state({.pairs = pairs});
+    s.run(feeds_of(form, x, 0, 4), {.state = &state});
+    const Outputs out = s.run(feeds_of(form, x, 4, 6), {.outputs = {"y", "past_key"}, .state = &state});
+    REQUIRE(out["past_key"].tensor().extents() == Extents{1, heads, 4, size});
+    const Value keys = whole(s, form, x, "present_key");
+    check_close(steps_of(out["past_key"], 0, 4), steps_of(keys, 0, 4));
+    CHECK(state.length() == 6);
+  }
+}
+
+TEST_CASE("a run with a state that a rule refuses names the graph's node") {
+  const Tensor<float> x = numbers({1, 6, width}, 3);
+  const Session s = session_of(Form::concat);
+  State state({.pairs = pairs});
+  s.run(feeds_of(Form::concat, x, 0, 4), {.state = &state});
+  Feeds wrong = feeds_of(Form::concat, x, 4, 6);
+  for (auto& [name, value] : wrong)
+    if (name == "mask") value = Tensor<float>(Extents{1, 1, 3, 6});
+  CHECK_THROWS_AS(s.run(wrong, {.state = &state}), Error);
+  CHECK(state.length() == 4);
+}
+
+TEST_CASE("a first run that fails forgets the pasts that it was given") {
+  const Tensor<float> x = numbers({1, 6, width}, 3);
+  const Form form = Form::concat;
+  const Session s = session_of(form);
+  const auto feeds = [&](bool right) {
+    Feeds f = feeds_of(form, x, 4, 6);
+    for (auto& [name, value] : f)
+      if (name == "mask" && !right) value = Tensor<float>(Extents{1, 1, 3, 6});
+    f.emplace_back("past_key", whole(s, form, part(x, 0, 4).as<float>(), "present_key"));
+    f.emplace_back("past_value", whole(s, form, part(x, 0, 4).as<float>(), "present_value"));
+    return f;
+  };
+  State state({.pairs = pairs});
+  CHECK_THROWS_AS(s.run(feeds(false), {.state = &state}), Error);
+  CHECK(state.length() == 0);
+  check_close(steps_of(s.run(feeds(true), {.state = &state})["y"], 0, 2), steps_of(whole(s, form, x), 4, 6));
+  CHECK_THROWS_AS((void)s.bind(feeds(true), {}, {.state = &state}), Error);
+}
+
 TEST_CASE("a run adds its steps to caches that nothing in it reads") {
   const Tensor<float> x = numbers({2, 12, width}, 5);
   for (Form form : {Form::attention, Form::concat}) {

@@ -18,7 +18,7 @@ namespace tenon::TENON_ABI::devices {
 /// and nothing else depends on the placement.
 ///
 /// Error{not_supported}: tensors that are cut along several axes, along an axis of unknown extent, or where
-/// no loop of the operator can be divided. Error{invalid_argument}: devices that are not there.
+/// no loop of the operator can be divided, and devices that are not there.
 [[nodiscard]] Graph partition(const Graph& graph, const Placement& placement,
                               const std::shared_ptr<Transport>& transport,
                               const PartitionOptions& options = {});
@@ -110,8 +110,12 @@ class Partition {
       Ints list;
       op::Loops({&info, 1}, {}).integers(0, list);
       Tensor<int64_t> numbers(Extents{list.size()});
-      for (int k = 0; k < list.size(); ++k)
-        numbers[k] = k == e.axis && list[k] > 0 ? list[k] / count * share : list[k];
+      const Dims& y = from_.entry(n.outputs[0]).info.dims;
+      for (int k = 0; k < list.size(); ++k) {
+        // Reshape's 0 copies an extent of the whole operand, which is output 0's.
+        const int64_t whole = list[k] == 0 && y[k].known() ? y[k].value() : list[k];
+        numbers[k] = k == e.axis && whole > 0 ? whole / count * share : whole;
+      }
       in[static_cast<std::size_t>(e.operand)] = to_.graph().add_constant({}, std::move(numbers));
     }
   }

@@ -198,7 +198,8 @@ class RankGraph {
   ValueId exchange(ValueId v, const Pieces& as) {
     const Pieces from = pieces(v);
     const bool local = from == everywhere_;
-    if (!local || !as.whole()) expect_movable(v, as);
+    const bool stays = from.whole() && as.whole() && std::ranges::includes(from.holders[0], as.holders[0]);
+    if (!stays && (!local || !as.whole())) expect_movable(v, as);
     if (from.whole() && as.whole()) {
       Ranks ranks{from.holders[0][0]};
       for (const int64_t r : as.holders[0])

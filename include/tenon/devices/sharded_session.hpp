@@ -13,9 +13,14 @@ template <class F>
 void abort_on_failure(Transport& transport, F f) {
   const std::exception_ptr failed = tenon::detail::caught(f);
   if (!failed) return;
-  tenon::detail::attempt<std::exception>(
-      [&] { std::rethrow_exception(failed); },
-      [&](const std::exception& e) { transport.abort(str_cat("rank ", transport.rank(), ": ", e.what())); });
+  const auto abort = [&](std::string_view why) {
+    transport.abort(str_cat("rank ", transport.rank(), ": ", why));
+  };
+  const std::exception_ptr other = tenon::detail::caught([&] {
+    tenon::detail::attempt<std::exception>([&] { std::rethrow_exception(failed); },
+                                           [&](const std::exception& e) { abort(e.what()); });
+  });
+  if (other) abort("an exception");
   std::rethrow_exception(failed);
 }
 
@@ -48,12 +53,15 @@ class ShardedSession {
   }
 
   /// Runs the graph. Rank 0 gives the inputs and gets the outputs; the others give none and get none. Inputs
-  /// are tensors of numbers; those with default values may be omitted.
+  /// are tensors of numbers; those with default values may be omitted. A rank that waits for others does not
+  /// see its own time limit.
   [[nodiscard]] Outputs run(const Feeds& feeds = {}, const RunOptions& options = {}) {
     Outputs results;
     detail::abort_on_failure(*transport_, [&] {
       if (!options.outputs.empty())
         raise(ErrorCode::not_supported, "devices", "a sharded session runs for all outputs of its graph");
+      if (options.state != nullptr || !options.last.output.empty())
+        raise(ErrorCode::not_supported, "devices", "a sharded session has no state, and computes all steps");
       const std::vector<Value> given = exchange_inputs(feeds);
       if (!session_) return;
       Feeds own;

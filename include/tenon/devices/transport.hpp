@@ -40,9 +40,9 @@ inline void add_elements(DType type, void* to, const void* from, std::size_t byt
 /// The connection of one rank to the others. All ranks of a collective call make it, and calls that concern
 /// the same ranks in the same order. One thread at a time uses a rank's transport.
 ///
-/// The collective functions here are rings of messages, in which each rank sends to the next: an all-reduce
-/// of N bytes sends 2 (p - 1) / p N bytes from each of p ranks. A sum is computed once, in the order of the
-/// ring, and all ranks get its bits.
+/// The collective functions here, but for the tree of broadcast, are rings of messages, in which each rank
+/// sends to the next: an all-reduce of N bytes sends 2 (p - 1) / p N bytes from each of p ranks. A sum is
+/// computed once, in the order of the ring, and all ranks get its bits.
 class Transport {
  public:
   virtual ~Transport() = default;
@@ -65,6 +65,7 @@ class Transport {
 
   /// Replaces the elements by their sums over the ranks.
   virtual void all_reduce(const Ranks& ranks, DType type, std::span<std::byte> elements) {
+    detail::add_elements(type, nullptr, nullptr, 0);  // or there are no sums of the type
     const std::vector<std::size_t> sizes = even_blocks(ranks.size(), type, elements.size());
     reduce_scatter(ranks, type, sizes, elements);
     all_gather(ranks, sizes, elements);

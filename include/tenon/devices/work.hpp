@@ -62,13 +62,15 @@ class WorkChoice {
       if (cut.shards < 1 || cut.shards > blocks || extent.value() % blocks != 0)
         refuse(n, str_cat(of, "cuts axis ", cut.axis, " of ", extent.value(), " elements into ", cut.shards,
                           " pieces of whole blocks, of which there are ", blocks));
-      if (static_cast<std::size_t>(cut.shards) != s.holders.size()) break;
+      if (static_cast<std::size_t>(cut.shards) != s.holders.size())
+        refuse(n, str_cat(of, "has another number of pieces than of devices"));
       pieces.axis = resolve_axis(cut.axis, dims.rank());
       const int64_t block = extent.value() / blocks;
       for (int64_t k = 0; k <= cut.shards; ++k)
         pieces.cuts.push_back((k * (blocks / cut.shards) + k * (blocks % cut.shards) / cut.shards) * block);
     }
-    if (pieces.holders.size() != (pieces.whole() ? 1 : pieces.cuts.size() - 1))
+    if (pieces.holders.size() != (pieces.whole() ? 1 : pieces.cuts.size() - 1) ||
+        std::ranges::any_of(pieces.holders, &Ranks::empty))
       refuse(n, str_cat(of, "has another number of pieces than of devices"));
     for (Ranks& of_piece : pieces.holders) std::sort(of_piece.begin(), of_piece.end());
     Ranks all = pieces.ranks();
@@ -170,6 +172,7 @@ class WorkChoice {
     Work work{.pieces = pieces, .loop = loop};
     work.pieces.axis = 0;
     const int64_t iteration = extent / loop.count;
+    if (iteration == 0) return {};
     for (int64_t& cut : work.pieces.cuts) {
       if (cut % iteration != 0) return {};
       cut /= iteration;

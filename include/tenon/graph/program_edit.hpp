@@ -77,7 +77,7 @@ inline ValueId Program::add_given(std::string name, op::Info info) {
 
 inline void Program::set_output(std::size_t k, ValueId to) {
   const ValueId from = outputs_[k];
-  outputs_[k] = requested_[k] = to;
+  outputs_[k] = to;  // `requested` stay values of the graph
   --uses(from).outputs, ++uses(to).outputs;
   edit_->changed = true;
   remove_unread({from});

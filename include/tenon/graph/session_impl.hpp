@@ -207,6 +207,9 @@ TENON_SESSION std::vector<std::string> Session::Core::shown_with(const std::vect
 }
 
 TENON_SESSION Binding Session::bind(const Feeds& feeds, Outputs outputs, const RunOptions& options) const {
+  if (options.state != nullptr)
+    raise(ErrorCode::invalid_argument, "session",
+          "a Binding has no state: each run gives new extents to pasts");
   Binding b;
   Core& s = core();
   RunOptions whole = options;
@@ -283,7 +286,7 @@ void Session::Core::with_inputs(const Feeds& feeds, Outputs& results, const RunO
     const Value*& input = inputs[variant->pasts[n]];
     if (pair.kept) {
       run.state->make_cache(n);
-      if (input != nullptr) run.state->caches_[n].start(input->tensor());
+      if (input != nullptr) run.state->caches_[n].start(input->tensor()), slot.started = true;
       input = nullptr;
       continue;
     }

@@ -113,7 +113,9 @@ class SharedConstants {
     std::shared_ptr<T> made = make();
     const detail::LockGuard lock(mutex_);
     std::erase_if(objects_, [](const auto& o) { return o.second.expired(); });
-    objects_[key.text()] = made;
+    std::weak_ptr<void>& object = objects_[key.text()];
+    if (std::shared_ptr<void> other = object.lock()) return std::static_pointer_cast<T>(other);
+    object = made;
     return made;
   }
 

@@ -92,12 +92,15 @@ class State {
     for (Slot& s : copy.slots_) s.spare = {};
     return copy;
   }
-  /// The name of a past that has not got `steps` steps, of which truncation could cut the last ones: it is no
-  /// cache, runs do not write rows into it, and no axis of that extent is known to be that of its steps.
-  /// Null: there is none.
+  /// The name of a past that has not got `steps` steps, of which truncation could cut the last ones: a cache
+  /// of another length, or a value of which no axis of that extent is known to be that of its steps. Pasts
+  /// into which runs write rows do not count. Null: there is none.
   [[nodiscard]] const std::string* past_without(int64_t steps) const {
-    for (const Slot& s : slots_)
-      if (s.whole && !s.updated && !s.pair.constant && s.steps() != steps) return &s.pair.past;
+    for (std::size_t k = 0; k < slots_.size(); ++k) {
+      const Slot& s = slots_[k];
+      const bool value = s.whole && !s.updated && !s.pair.constant;
+      if (value ? s.steps() != steps : caches_[k].past > 0 && caches_[k].past != steps) return &s.pair.past;
+    }
     return nullptr;
   }
   /// Forgets the steps from `length` on. Error{invalid_argument} where a past has not got length() steps
@@ -124,6 +127,7 @@ class State {
     Value value{}, spare{};  // of a past that is no cache, and memory for the next one
     bool whole = false;      // a run has given it a value
     bool updated = false;    // runs write into it
+    bool started = false;    // its cache began with steps that the run under way was given
     int axis = -1;           // of its steps; -1: not known
     int64_t steps() const {  // -1: not known
       const bool known = whole && !updated && !pair.constant && value.is_tensor() && axis >= 0;

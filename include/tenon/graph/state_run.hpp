@@ -36,6 +36,9 @@ inline Value first_past(const Graph& graph, const Graph::ValueEntry& past,
 inline void State::make_cache(std::size_t k) {
   Slot& slot = slots_[k];
   if (!slot.whole) return;
+  if (slot.updated)
+    raise(ErrorCode::invalid_argument, "state", "'", slot.pair.past,
+          "': runs write into it, so that its steps are not known, and this run adds steps");
   caches_[k].start(slot.value.tensor());
   slot = Slot{std::move(slot.pair)};
 }
@@ -66,6 +69,9 @@ class State::Run {
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
   ~Run() {
+    for (std::size_t k = 0; k < state_.slots_.size(); ++k)  // the run has failed
+      if (std::exchange(state_.slots_[k].started, false)) state_.caches_[k] = state_.no_steps();
+    state_.results_.clear();
     state_.lent_.clear();
     state_.running_ = false;
   }
@@ -99,6 +105,7 @@ class State::Run {
       const CachePair& pair = pairs[k];
       Slot& slot = state_.slots_[k];
       StepCache& cache = state_.caches_[k];
+      slot.started = false;
       if (pair.output == CachePair::no_output) {
         if (!slot.whole) slot.value = owned(slot.value);
         slot.whole = true;

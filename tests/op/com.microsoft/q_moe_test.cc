@@ -111,6 +111,34 @@ TEST_CASE("QMoE: experts that a session does not pack") {
   scales(4, 39) = std::numeric_limits<float>::infinity();
   in[3] = std::move(scales);
   expect_plain(in, {0, 1});
+  // Constants that do not fit each other, where no extents of operands tell.
+  const auto expect_refused = [](const QMoE& op, std::size_t k, const Extents& extents) {
+    CAPTURE(k);
+    std::vector<Value> all = operands<float>(op, true, true);
+    const Tensor<uint8_t> bytes = numbers<uint8_t>(extents, 1, 1);
+    all[k] = k == 2 || k == 5 || k > 8 ? Value(bytes) : Value(numbers<float>(extents, 1, 1));
+    Graph g;
+    std::vector<ValueId> ids{g.add_input("in0", DType::float32, {Dim::symbol(0), Dim::symbol(1)}),
+                             g.add_input("in1", DType::float32, {Dim::symbol(0), Dim::symbol(2)})};
+    for (std::size_t i = 2; i < all.size(); ++i) ids.push_back(all[i] ? g.add_constant({}, all[i]) : -1);
+    const std::string name[] = {"y"};
+    g.add_output("y", g.add_node("n", AnyOperator::make(op), ids, name)[0]);
+    const Session s(std::move(g), {.passes = std::vector<Pass>{passes::prepare_models}});
+    CHECK(s.program().nodes()[0].op.as<QMoE>() != nullptr);
+    CHECK_THROWS_AS(s.run({{"in0", all[0]}, {"in1", all[1]}}), Error);
+  };
+  expect_refused(op, 3, {4, 40});
+  expect_refused(op, 4, {4, 40});
+  expect_refused(op, 5, {4, 32, 20});
+  expect_refused(op, 5, {5, 64, 20});
+  expect_refused(op, 6, {5, 31});
+  expect_refused(op, 7, {5, 31});
+  expect_refused(op, 11, {4, 20});
+  expect_refused(op, 12, {5, 1});
+  const QMoE blocks{.block_size = 16, .k = 2};
+  expect_refused(blocks, 3, {5, 40, 1});
+  expect_refused(blocks, 6, {5, 32, 1});
+  expect_refused(blocks, 11, {5, 40});
   // Extents that only a run knows are checked there.
   in = operands<float>(op, false, false);
   const Session s = session(op, in, {0, 1});

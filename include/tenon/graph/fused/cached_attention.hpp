@@ -116,7 +116,11 @@ struct CacheRows {
   }
   template <class T>
   void compute(op::Context& c, TensorView<const T>, TensorView<const int64_t>, TensorView<T> rows) const {
-    op::copy_steps(detail::cache_of(c, cache).rows, rows);
+    const PagedRows& all = detail::cache_of(c, cache).rows;
+    if (all.begin() > 0)
+      raise(ErrorCode::invalid_argument, "cache", "the steps before ", all.begin(),
+            " were released, and this run reads them");
+    op::copy_steps(all, rows);
   }
 };
 
@@ -173,6 +177,10 @@ struct CachedAttention {
     if (steps != value_steps[0] || begin != v.rows.begin() || k.rows.page_steps() != v.rows.page_steps())
       raise(ErrorCode::invalid_shape, "cache", "there are keys of ", steps, " steps, and values of ",
             value_steps[0]);
+    if (begin > 0 && (left < 0 || k.past - left < begin))
+      raise(ErrorCode::invalid_argument, "cache", "the steps before ", begin,
+            " were released, and this run reads steps from ",
+            left < 0 ? 0 : std::max<int64_t>(k.past - left, 0), " on");
     if (y.empty()) return;
     kernels::AttentionArgs a;
     a.batch = q.extent(0), a.heads = heads > 0 ? heads : q.extent(1), a.kv_heads = k.rows.heads();

@@ -187,7 +187,7 @@ class KeptCaches {
         p_.replace(m, AnyOperator::make<CacheShape, fused_types.tensor>({r.heads}),
                    {r.fresh, steps_of(of_past)});
       }
-      bool read = !of_past && std::ranges::count(p_.outputs(), x) > 1;
+      bool read = std::ranges::count(p_.outputs(), x) > (of_past ? 0 : 1);
       for (const int m : p_.readers(x)) read |= m != r.node;
       if (!read) continue;
       p_.skipped(r.node, "'", p_.entry(x).name, "' has other readers, which get a copy in every run");

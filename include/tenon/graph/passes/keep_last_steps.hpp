@@ -57,7 +57,7 @@ inline void apply_keep_last_steps(Program& program) {
     if (program.node(n).op.as<op::MatMul>() && is_fused_type(program, source)) first = n;
     v = source;
   }
-  if (first < 0) return;
+  if (first < 0 || made_by<LastRows>(program, program.node(first).inputs[0]) != nullptr) return;
   program.applied(first, "computes the last steps only");
   const ValueId x = program.node(first).inputs[0];
   op::Info count;

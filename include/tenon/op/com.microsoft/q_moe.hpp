@@ -271,7 +271,10 @@ Prepared QMoE::prepare(const KnownOperands& in) const {
   const int64_t each = 8 / expert_weight_bits, hidden = w1->extents()[2] * each;
   PackedExperts p{
       .op = *this, .element = in.infos[0].type.element, .experts = w1->extents()[0], .hidden = hidden};
-  if (k > p.experts) return {};
+  // The rule compares the constants with each other where input and router_probs say nothing.
+  std::vector<Info> infos(in.infos.begin(), in.infos.end()), out(1);
+  infos[0].dims = {Dim(), hidden}, infos[1].dims = {Dim(), p.experts};
+  if (!tenon::op::infer(*this, spec.latest(), infos, out).empty()) return {};
   const int64_t block = divides(hidden) ? block_size : 0;
   p.first =
       PackedExpertLayer::packed(*w1, *scales1, in.constant(11), in.constant(4), expert_weight_bits, block);

@@ -38,6 +38,8 @@ struct WorkLoop {
 ///     }
 class Loops {
  public:
+  using Axes = std::vector<LoopAxis>;
+
   Loops(std::span<const Info> in, std::span<const Info> out) : in_(in), out_(out) {}
 
   const Info& in(int k) const { return at(in_, k); }

@@ -140,7 +140,8 @@ const OperatorClass& library_class();
 template <class Op>
 inline constexpr bool is_in_library =
 #ifdef TENON_COMPILED_SESSION
-    is_listed<Op> && (Op::spec.domain.empty() || Op::spec.domain.starts_with("ai.onnx"));
+    is_listed<Op> && (Op::spec.domain.empty() || Op::spec.domain == "ai.onnx.ml" ||
+                      Op::spec.domain.starts_with("ai.onnx.preview"));
 #else
     false;
 #endif

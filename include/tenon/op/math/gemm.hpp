@@ -122,7 +122,10 @@ struct Gemm {
   void loops(L& l) const {
     l.over({{1, transB ? 0 : 1}, {2, l.stretched(2, 1, 2)}}, {{0, 1}});
     l.over({{0, transA ? 1 : 0}, {2, l.stretched(2, 0, 2)}}, {{0, 0}});
-    l.sum({{0, transA ? 0 : 1}, {1, transB ? 1 : 0}}).once = {2};
+    // Factors with fractions round integers, parts each by themselves.
+    const auto whole = [](float x) { return x == static_cast<float>(static_cast<int64_t>(x)); };
+    if (types::floats_bf16.contains(l.in(0).type) || (whole(alpha) && whole(beta)))
+      l.sum({{0, transA ? 0 : 1}, {1, transB ? 1 : 0}}).once = {2};
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };

@@ -192,8 +192,8 @@ struct Attention {
     if (packed ? !kv_num_heads || !q_num_heads : l.dims(0).rank() != 4) return;
     const int heads = packed ? 2 : 1;
     const Dim count = packed ? Dim(*kv_num_heads) : l.dims(1).ranked() ? l.dims(1)[1] : Dim();
-    WorkLoop& loop = l.over({{0, heads}, {1, heads}, {2, heads}, {3, l.stretched(3, 1, 4)}, {4, 1}, {5, 1}},
-                            {{0, heads}, {1, 1}, {2, 1}, {3, 1}}, count);
+    auto& loop = l.over({{0, heads}, {1, heads}, {2, heads}, {3, l.stretched(3, 1, 4)}, {4, 1}, {5, 1}},
+                        {{0, heads}, {1, 1}, {2, 1}, {3, 1}}, count);
     if (packed) loop.attributes = {"q_num_heads", "kv_num_heads"};
     l.over({{0, 0}, {1, 0}, {2, 0}, {3, l.stretched(3, 0, 4)}, {4, 0}, {5, 0}, {6, 0}},
            {{0, 0}, {1, 0}, {2, 0}, {3, 0}});

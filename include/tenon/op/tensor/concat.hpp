@@ -91,7 +91,7 @@ struct Concat {
     const int rank = l.out(0).rank();
     for (int d = 0; d < rank; ++d) {
       if (d == resolve_axis(axis.value_or(1), rank)) continue;
-      std::vector<LoopAxis> in;
+      typename L::Axes in;
       for (int k = 0; k < l.inputs(); ++k) in.push_back({k, d});
       l.over(std::move(in), {{0, d}});
     }

@@ -1,6 +1,8 @@
 // Reshape: the same elements under other extents.   onnx.ai/onnx/operators/onnx__Reshape.html
 #pragma once
 
+#include <numeric>
+
 #include "tenon/op/families/movement.hpp"
 
 namespace tenon::TENON_ABI::op {

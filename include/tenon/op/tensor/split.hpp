@@ -108,7 +108,7 @@ struct Split {
     const int rank = l.dims(0).rank();
     for (int d = 0; d < rank; ++d) {
       if (d == resolve_axis(axis, rank)) continue;
-      std::vector<LoopAxis> out;
+      typename L::Axes out;
       for (int k = 0; k < l.outputs(); ++k) out.push_back({k, d});
       l.over({{0, d}}, std::move(out));
     }
