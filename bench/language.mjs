@@ -2,7 +2,7 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
-import { decoder, decoderProducts, decoders } from './models/language.mjs';
+import { decoder, decoderProducts, decoders, longestText } from './models/language.mjs';
 
 /// Bytes of the products' weights, of which each step reads all: 4 bits, and a float for 32 of them.
 const weightBytes = (extents) =>
@@ -44,6 +44,7 @@ export function compareDecoding({
 }) {
   const extents = decoders[size];
   if (extents === undefined) throw new Error(`--size ${Object.keys(decoders).join(' or ')}`);
+  if (Math.max(...pasts) + steps > longestText) throw new Error(`--past and --steps: more than ${longestText} steps`);
   const folder = path.join(cache, 'models', `decoder-${size}${exact ? '-exact' : ''}`);
   const file = path.join(folder, 'model.onnx');
   const made = fs.statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;

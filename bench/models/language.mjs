@@ -164,6 +164,9 @@ export function llamaBlock({ type = 'float', tokens = 1, past = 512 } = {}) {
   return m;
 }
 
+/// The steps for which language models have angles.
+export const longestText = 4096;
+
 /// The extents of language models that bench/compare decodes with.
 export const decoders = {
   small: { layers: 8, width: 1024, heads: 16, pairs: 4, inner: 4096, words: 32000 },
@@ -183,7 +186,7 @@ export function decoderProducts({ layers, width, heads, pairs, inner, words }) {
 // and GroupQueryAttention, whose present is the past's memory. `rounds`: activations may be rounded to bytes.
 export function decoder({ layers, width, heads, pairs, inner, words }, rounds) {
   const m = new Model(21);
-  const [head, longest, domain] = [64, 4096, 'com.microsoft'];
+  const [head, longest, domain] = [64, longestText, 'com.microsoft'];
   const ids = m.input('input_ids', ['batch', 'sequence'], { type: 'int64' });
   const mask = m.input('attention_mask', ['batch', 'total'], { type: 'int64' });
   const int32 = (x) => m.node('Cast', [x], { to: 6 });
