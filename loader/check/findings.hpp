@@ -168,7 +168,7 @@ class Stages {
   /// The latest stage that a value needs, of each configuration; -1: none.
   using Latest = std::array<int32_t, most_configurations>;
   using Before = std::function<const Latest*(const std::string& name)>;
-  /// The stages that the node's results need. before(name): those of an input, null: none.
+  /// The stages that the node's results need. before(name) returns the stages that an input needs, or null.
   std::optional<Latest> check(const onnx::NodeProto& node, const Before& before, Findings& findings);
 
  private:

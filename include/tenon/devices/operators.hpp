@@ -151,7 +151,8 @@ struct AllGather {
   auto operator()(const auto&... in) const { return op::call(*this, in...); }
 };
 
-/// Y is this rank's piece, of those of `pieces` along `axis`, of the sum of the ranks' X.
+/// Y is this rank's piece of the sum of the ranks' X. The sum is cut along `axis` into pieces of these
+/// extents.
 struct ReduceScatter {
   std::shared_ptr<Transport> transport{};
   Ranks ranks{};

@@ -92,9 +92,9 @@ class State {
     for (Slot& s : copy.slots_) s.spare = {};
     return copy;
   }
-  /// The name of a past that has not got `steps` steps, of which truncation could cut the last ones: a cache
-  /// of another length, or a value of which no axis of that extent is known to be that of its steps. Pasts
-  /// into which runs write rows do not count. Null: there is none.
+  /// The name of a past that truncation cannot cut from `steps` steps: a cache of another length, or a value
+  /// whose step axis is unknown or has another extent. Pasts into which runs write rows do not count. Null:
+  /// there is none.
   [[nodiscard]] const std::string* past_without(int64_t steps) const {
     for (std::size_t k = 0; k < slots_.size(); ++k) {
       const Slot& s = slots_[k];

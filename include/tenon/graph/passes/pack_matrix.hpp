@@ -1,7 +1,7 @@
-// Packed matrices of products, which the programs of a session share, and those of few bits from a store.
+// Packed matrices of products. The programs of a session share them, and a store may keep those whose
+// integers have few bits.
 #pragma once
 
-#include <atomic>
 #include <cstring>
 #include <memory>
 
@@ -9,6 +9,7 @@
 #include "tenon/graph/fused/packed_mat_mul.hpp"
 #include "tenon/graph/program.hpp"
 #include "tenon/graph/shared_constants.hpp"
+#include "tenon/op/families/narrow_packing.hpp"
 
 namespace tenon::TENON_ABI::passes::detail {
 
@@ -34,52 +35,19 @@ inline ConstantKey key_of_level(std::string_view kind) {
   return key;
 }
 
-/// Columns of a matrix that are packed together: whole panels, and whole bytes of codes.
-inline constexpr int64_t narrow_group = 64;
-
-/// Some groups of columns of a transposed matrix.
-inline kernels::NarrowSource groups_of(const kernels::NarrowSource& s, int64_t first, int64_t last) {
-  kernels::NarrowSource part = s;
-  const int64_t j = first * narrow_group;
-  const auto codes_of = [&](const void* codes, int64_t count) -> const void* {
-    return codes == nullptr ? nullptr : static_cast<const std::byte*>(codes) + packed_bytes(count, s.type);
-  };
-  part.n = std::min(s.n, last * narrow_group) - j;
-  part.codes = codes_of(s.codes, j * s.k);
-  if (s.scale != nullptr) part.scale = s.scale + j * s.scale_col;
-  part.zero = codes_of(s.zero, j * s.scale_col);
-  return part;
-}
-
-/// Packs a matrix B that keeps its narrow type, by many threads if columns are adjacent.
+/// Packs a matrix B that keeps its narrow type.
 inline std::shared_ptr<PackedMatrix> packed_narrow(const kernels::NarrowSource& s) {
   const auto matrix = std::make_shared<PackedMatrix>();
   const kernels::NarrowSize size = kernels::narrow_size(s);
   matrix->b = Storage::make<std::byte>(size.data, lasting_allocator());
   matrix->zeros = Storage::make<uint8_t>(size.zeros);
-  auto* const data = matrix->b.as<std::byte>();
-  auto* const zeros = matrix->zeros.as<uint8_t>();
-  matrix->narrow = {s.type, s.k, s.n, s.block, data};
-  std::atomic<bool> any_zeros = false;
-  if (s.transposed) {
-    const kernels::NarrowSize step = kernels::narrow_size(groups_of(s, 0, 1));
-    const int64_t groups = (s.n - 1) / narrow_group + 1;
-    parallel_for(groups, std::max<int64_t>(1, (1 << 16) / s.k / narrow_group),
-                 [&](int64_t first, int64_t last) {
-                   const kernels::NarrowMatrix part = kernels::narrow_pack(
-                       groups_of(s, first, last), data + first * step.data, zeros + first * step.zeros);
-                   if (part.zeros != nullptr) any_zeros = true;
-                 });
-  } else {
-    any_zeros = kernels::narrow_pack(s, data, zeros).zeros != nullptr;
-  }
-  if (any_zeros) matrix->narrow.zeros = zeros;
-  else matrix->zeros = {};
+  matrix->narrow = op::pack_by_threads(s, matrix->b.as<std::byte>(), matrix->zeros.as<uint8_t>());
+  if (matrix->narrow.zeros == nullptr) matrix->zeros = {};
   return matrix;
 }
 
-/// The packed matrix that a store has for a key; null if it has none. Its sizes must be those of the matrix,
-/// and the first columns are packed to be compared: another version may have packed them otherwise.
+/// The packed matrix that a store has for a key; null if it has none. Its sizes must match the source's. The
+/// first columns are packed again and compared, because another version may have packed them differently.
 inline std::shared_ptr<PackedMatrix> stored_narrow(PackedStore& store, std::string_view key,
                                                    const kernels::NarrowSource& s) {
   const auto [b, zeros] = store.find(key);
@@ -88,7 +56,7 @@ inline std::shared_ptr<PackedMatrix> stored_narrow(PackedStore& store, std::stri
     return part.size_bytes() == static_cast<std::size_t>(bytes);
   };
   if (!b || !has(b, size.data) || (!has(zeros, 0) && !has(zeros, size.zeros))) return nullptr;
-  const auto first = packed_narrow(groups_of(s, 0, 1));
+  const auto first = packed_narrow(op::groups_of(s, 0, 1));
   const auto begins = [](const Storage& whole, const Storage& part) {
     return std::memcmp(whole.data(), part.data(), part.size_bytes()) == 0;
   };

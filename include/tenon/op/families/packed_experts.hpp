@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "tenon/base/lasting.hpp"
-#include "tenon/kernels/gemm/narrow_gemm.hpp"
+#include "tenon/op/families/narrow_packing.hpp"
 #include "tenon/op/families/packed_codes.hpp"
 #include "tenon/op/families/wide.hpp"
 #include "tenon/tensor/value.hpp"
@@ -47,7 +47,7 @@ struct PackedExpertLayer {
     const int64_t zero_bytes = (groups + each - 1) / each;
     auto* zero = scratch.take<uint8_t>(zero_bytes);
     std::fill_n(zero, zero_bytes, static_cast<uint8_t>(middle_codes(bits)));
-    // Zero points of rows begin bytes, or without blocks those of experts.
+    // Each row's zero points begin a byte; without blocks, each expert's do.
     const int64_t rows = block == 0 ? 1 : s.n, columns = groups / rows,
                   row_bytes = (columns + each - 1) / each;
     s.zero = zero;
@@ -65,8 +65,8 @@ struct PackedExpertLayer {
     l.codes = Storage::make<std::byte>(count * size.data, lasting_allocator());
     l.zeros = Storage::make<uint8_t>(count * size.zeros, lasting_allocator());
     for (int64_t e = 0; e < count; ++e)
-      l.experts.push_back(kernels::narrow_pack(source(e), l.codes.as<std::byte>() + e * size.data,
-                                               l.zeros.as<uint8_t>() + e * size.zeros));
+      l.experts.push_back(pack_by_threads(source(e), l.codes.as<std::byte>() + e * size.data,
+                                          l.zeros.as<uint8_t>() + e * size.zeros));
     if (std::none_of(l.experts.begin(), l.experts.end(), [](const auto& m) { return m.zeros != nullptr; }))
       l.zeros = {};
     if (biases != nullptr) {

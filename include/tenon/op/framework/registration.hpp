@@ -1,7 +1,7 @@
 // For the units that register operators, which the build writes: each includes this header first, says which
 // headers it registers (TENON_REGISTERS), includes them, and calls register_header for each of them. It
-// compiles the classes of their operators; it takes those of ONNX's other operators, of which functions and
-// old forms are made, from the units that register these.
+// compiles the classes of their operators. Functions and old forms use other operators of ONNX, whose classes
+// come from the units that register them.
 #pragma once
 
 #include "tenon/op/framework/registry.hpp"
