@@ -195,7 +195,7 @@ int64_t Emission::peak(const Feeds& zeros, const Feeds& ones) {
   const auto of = [&](const auto& run) {
     const auto at_level = [&, level = simd::scoped_level()] {
       const simd::ScopedLevel same(level);
-      const ScopedPool serial(nullptr);  // as in the header
+      const ScopedPool serial(nullptr);  // as in the header, and because the notes are one thread's
       const kernels::NotedVariants noted(variants_);
       run();
     };
@@ -211,6 +211,7 @@ int64_t Emission::peak(const Feeds& zeros, const Feeds& ones) {
   };
   if (written_.empty())
     return either([&](const Feeds& feeds, int) {
+      const ScopedPool serial(nullptr);  // a binding keeps the executor that it finds
       return [bound = std::make_shared<Binding>(session_.bind(feeds))] { bound->run(); };
     });
   int64_t most = either([&](const Feeds& feeds, int number) {

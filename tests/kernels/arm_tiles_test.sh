@@ -1,5 +1,5 @@
 #!/bin/bash
-# The innermost loops of products for 64-bit Arm keep their sums in registers. If llvm-mca is installed, its
+# The innermost loops of products for 64-bit Arm keep their sums in registers. If llvm-mca 19 is installed, its
 # models of processors execute at least 85 % of the float products, and 75 % of the products of bytes, that
 # they could; of blocks, each of which does twice the work but has to be interleaved, 70 %.
 said=$(bench/arm_tiles 2>&1)

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
 
@@ -193,10 +194,15 @@ TEST_CASE("ONNX's test models: the same bits by no more nodes") {
       Outputs out = session.run(feeds);
       return std::move(out.values());
     };
-    std::vector<Value> expected, again;
+    std::vector<Value> expected;
+    std::vector<std::vector<Value>> again;
     const Model before = load_model(entry.path());
+    // Few draws can be alike by chance: forty are not, unless the results do not depend on them.
+    const bool may_draw = std::ranges::any_of(
+        before.graph().nodes(), [](const auto& n) { return n.op && !n.op.spec().deterministic; });
     try {
-      expected = run(before), again = run(before);
+      expected = run(before);
+      for (int k = 0; k < (may_draw ? 40 : 1); ++k) again.push_back(run(before));
     } catch (const Error&) {
       ++skipped;
       continue;  // a case that `tenon test` fails, or has without declared extents
@@ -209,7 +215,8 @@ TEST_CASE("ONNX's test models: the same bits by no more nodes") {
     const auto ours = run(after);
     REQUIRE(ours.size() == expected.size());
     for (std::size_t k = 0; k < ours.size(); ++k)
-      if (difference(again[k], expected[k], exact) == "")
+      if (std::ranges::all_of(again,
+                              [&](const auto& r) { return difference(r[k], expected[k], exact) == ""; }))
         CHECK(difference(ours[k], expected[k], exact) == "");
     ++same;
   }
