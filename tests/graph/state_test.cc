@@ -282,6 +282,51 @@ TEST_CASE("a run that fails leaves the state as it was") {
               steps_of(expected, 3, 8));
 }
 
+TEST_CASE("a run or a cut without memory leaves the state as it was") {
+  /// Refuses one allocation, after `left` others.
+  class Refusing final : public Allocator {
+   public:
+    void* allocate(std::size_t bytes, std::size_t alignment) override {
+      return left-- == 0 ? nullptr : detail::heap_allocate(bytes, alignment);
+    }
+    void deallocate(void* memory, std::size_t bytes, std::size_t alignment) noexcept override {
+      detail::heap_free(memory, bytes, alignment);
+    }
+    int left = -1;
+  };
+  const Tensor<float> x = numbers({1, 12, width}, 9);
+  for (Form form : {Form::attention, Form::concat, Form::concat_with_readers})
+    for (bool passes : {true, false})
+      for (bool cuts : {false, true}) {
+        CAPTURE(static_cast<int>(form));
+        CAPTURE(passes);
+        CAPTURE(cuts);
+        const Session s = session_of(form, passes);
+        const Value expected = whole(s, form, x);
+        int failed = 0;
+        for (bool fails = true; fails; ++failed) {
+          Refusing memory;
+          State state({.pairs = pairs, .page_steps = 4, .allocator = &memory});
+          const auto run = [&](int64_t from, int64_t to) {
+            check_close(steps_of(s.run(feeds_of(form, x, from, to), {.state = &state})["y"], 0, to - from),
+                        steps_of(expected, from, to));
+          };
+          run(0, 3);
+          memory.left = failed;
+          try {
+            if (cuts) state.truncate(2);
+            else s.run(feeds_of(form, x, 3, 10), {.state = &state});
+            fails = false;
+          } catch (const Error&) {
+          }
+          memory.left = -1;
+          if (fails) CHECK(state.length() == 3);
+          run(state.length(), 12);
+        }
+        if (!cuts) CHECK(failed > 1);
+      }
+}
+
 TEST_CASE("a scale of 0 is no default") {
   Graph g;
   const ValueId q = g.add_input("q", DType::float32, {1, heads, 1, size}),

@@ -35,19 +35,22 @@ TENON_STATE void State::truncate(int64_t length) {
   for (const StepCache& c : caches_)
     if (length < c.rows.begin())
       refuse("the steps before ", c.rows.begin(), " were released, so that it cannot be cut to ", length);
-  for (StepCache& c : caches_) {
-    c.past = std::min(c.past, length);
-    c.rows.truncate(c.past);
-  }
-  for (Slot& s : slots_) {
+  std::vector<Value> first;  // of every value that is cut: all of them, before anything changes
+  for (const Slot& s : slots_) {
     if (s.steps() <= length) continue;
     const AnyTensor& all = s.value.tensor();
     Extents extents = all.extents();
     extents[s.axis] = length;
-    AnyTensor first = AnyTensor::uninitialized(all.dtype(), extents, allocator());
-    op::copy_along(s.axis, all, 0, first.out(), 0, length);
-    s.value = std::move(first);
+    AnyTensor cut = AnyTensor::uninitialized(all.dtype(), extents, allocator());
+    op::copy_along(s.axis, all, 0, cut.out(), 0, length);
+    first.push_back(std::move(cut));
   }
+  for (StepCache& c : caches_) {
+    c.past = std::min(c.past, length);
+    c.rows.truncate(c.past);
+  }
+  for (auto next = first.begin(); Slot & s : slots_)
+    if (s.steps() > length) s.value = std::move(*next++);
 }
 
 }  // namespace tenon::TENON_ABI

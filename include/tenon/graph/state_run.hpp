@@ -98,35 +98,12 @@ class State::Run {
   }
   /// What the frame uses of the state.
   detail::RunState frame_state() const { return {state_.caches_, true, state_.lent_}; }
-  /// The state keeps presents; results that are presents too may be read only.
+  /// The state keeps presents; results that are presents too may be read only. What may fail comes first, so
+  /// that a run that cannot be kept for want of memory leaves the state as it was.
   void commit(std::span<Value> shown, std::span<const ValueId> outputs, std::span<const CachePair> pairs) {
+    for (std::size_t k = 0; k < pairs.size(); ++k) make_lasting(k, pairs[k], shown.size(), outputs);
     for (std::size_t n = 0; n < shown.size(); ++n) shown[n] = std::move(state_.results_[n]);
-    for (std::size_t k = 0; k < pairs.size(); ++k) {
-      const CachePair& pair = pairs[k];
-      Slot& slot = state_.slots_[k];
-      StepCache& cache = state_.caches_[k];
-      slot.started = false;
-      if (pair.output == CachePair::no_output) {
-        if (!slot.whole) slot.value = owned(slot.value);
-        slot.whole = true;
-        continue;
-      }
-      Value now = std::exchange(state_.results_[pair.output], {});
-      if (pair.kept) {
-        slot.spare = std::move(now);
-        cache.past = cache.rows.end();
-        if (pair.window >= 0) cache.rows.release(cache.past - pair.window);
-        continue;
-      }
-      if (pair.constant && slot.whole) continue;
-      for_each_named(outputs[pair.output], shown.size(), outputs,
-                     [&](std::size_t n) { shown[n] = shown[n].read_only(); });
-      slot.whole = true, slot.updated = pair.updated;
-      slot.axis = slot.pair.axis >= 0 ? slot.pair.axis : pair.axis;
-      if (!slot.updated) slot.spare = std::exchange(slot.value, std::move(now));
-      else if (now.tensor().data() != slot.value.tensor().data())
-        slot.value = with_room(now.tensor(), slot.value.tensor());
-    }
+    for (std::size_t k = 0; k < pairs.size(); ++k) keep(k, pairs[k]);
   }
 
  private:
@@ -135,6 +112,43 @@ class State::Run {
   static void for_each_named(ValueId value, std::size_t shown, std::span<const ValueId> outputs, F f) {
     for (std::size_t n = 0; n < shown; ++n)
       if (outputs[n] == value) f(n);
+  }
+  /// Whether the run gives the state another value of a past that is no cache of steps.
+  bool replaces(std::size_t k, const CachePair& pair) const {
+    return pair.output != CachePair::no_output && !pair.kept && !(pair.constant && state_.slots_[k].whole);
+  }
+  /// Makes what the state will keep of a pair last longer than the run.
+  void make_lasting(std::size_t k, const CachePair& pair, std::size_t shown,
+                    std::span<const ValueId> outputs) {
+    Slot& slot = state_.slots_[k];
+    if (pair.output == CachePair::no_output && !slot.whole) slot.value = owned(slot.value);
+    if (!replaces(k, pair)) return;
+    for_each_named(outputs[pair.output], shown, outputs,
+                   [&](std::size_t n) { state_.results_[n] = state_.results_[n].read_only(); });
+    Value& now = state_.results_[pair.output];
+    if (pair.updated && now.tensor().data() != slot.value.tensor().data())
+      now = with_room(now.tensor(), slot.value.tensor());
+  }
+  void keep(std::size_t k, const CachePair& pair) noexcept {
+    Slot& slot = state_.slots_[k];
+    StepCache& cache = state_.caches_[k];
+    slot.started = false;
+    if (pair.output == CachePair::no_output) {
+      slot.whole = true;
+      return;
+    }
+    const bool replaced = replaces(k, pair);
+    Value now = std::exchange(state_.results_[pair.output], {});
+    if (pair.kept) {
+      slot.spare = std::move(now);
+      cache.past = cache.rows.end();
+      if (pair.window >= 0) cache.rows.release(cache.past - pair.window);
+    }
+    if (!replaced) return;
+    slot.whole = true, slot.updated = pair.updated;
+    slot.axis = slot.pair.axis >= 0 ? slot.pair.axis : pair.axis;
+    if (!slot.updated) slot.spare = std::exchange(slot.value, std::move(now));
+    else if (now.tensor().data() != slot.value.tensor().data()) slot.value = std::move(now);
   }
   /// The value, with elements that stay valid after the run.
   Value owned(const Value& v) const {
