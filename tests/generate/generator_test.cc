@@ -16,6 +16,15 @@ TEST_CASE("Generator: step by step, the text that whole sequences give") {
   }
 }
 
+TEST_CASE("Generator: caches of codes") {
+  const Session s(language_model(1));
+  const Generator g(s);
+  const std::vector<int> prompt{12, 0, 7, 7, 7, 2, 4};
+  CHECK(all(g.stream(prompt, {.max_tokens = 12, .cache_type = DType::int8})) == expected_text(1, prompt, 12));
+  check_error([&] { all(g.stream(prompt, {.cache_type = DType::int4})); },
+              {"cache: pages hold the type that is written, or int8, not int4"});
+}
+
 TEST_CASE("Generator: a prompt takes no logits but its last step's") {
   constexpr int64_t columns = 1 << 14, steps = 50, logits = steps * columns * 4;
   const Session s(language_model(1, {}, false, columns));

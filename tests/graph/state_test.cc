@@ -71,6 +71,35 @@ TEST_CASE("runs with a state give what one run over all steps gives") {
       }
 }
 
+TEST_CASE("caches of codes are close, and depend on neither pages nor forks") {
+  const Tensor<float> x = numbers({2, 23, width}, 7);
+  for (Form form : {Form::attention, Form::packed_attention, Form::concat, Form::concat_with_readers})
+    for (bool passes : {true, false}) {
+      CAPTURE(static_cast<int>(form));
+      CAPTURE(passes);
+      const Session s = session_of(form, passes);
+      const Value expected = whole(s, form, x);
+      State plain({.pairs = pairs, .page_steps = 4});
+      std::vector<State> states;
+      for (int64_t page : {4, 256})
+        states.emplace_back(StateOptions{.pairs = pairs, .page_steps = page, .cache_type = DType::int8});
+      int64_t at = 0;
+      for (int64_t steps : {9, 1, 6, 7}) {
+        const Feeds f = feeds_of(form, x, at, at + steps);
+        s.run(f, {.state = &plain});
+        const std::vector<float> y = steps_of(s.run(f, {.state = &states[0]})["y"], 0, steps),
+                                 exact = steps_of(expected, at, at + steps);
+        for (std::size_t k = 0; k < y.size(); ++k) REQUIRE(std::abs(y[k] - exact[k]) < 0.02f);
+        for (std::size_t other = 1; other < states.size(); ++other)
+          CHECK(steps_of(s.run(f, {.state = &states[other]})["y"], 0, steps) == y);
+        at += steps;
+        if (at == 10) states.push_back(states[0].fork());
+        CHECK(states[0].length() == at);
+      }
+      CHECK(states[0].bytes() < plain.bytes());
+    }
+}
+
 TEST_CASE("a present that is named is returned as well") {
   const Tensor<float> x = numbers({1, 6, width}, 3);
   for (Form form : {Form::attention, Form::concat}) {

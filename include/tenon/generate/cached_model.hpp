@@ -93,11 +93,12 @@ class CachedModel {
  public:
   /// `first` makes the first step if it has a session.
   CachedModel(const LanguageModel& model, const LanguageModel& first, int64_t batch,
-              std::span<const NamedValue> inputs)
+              std::span<const NamedValue> inputs, DType cache_type)
       : later_(model, inputs), batch_(batch), tokens_(size(batch)), counted_(size(batch)) {
     if (first.session != nullptr) first_.emplace(first, inputs);
     for (const Cache& c : later_.parts().caches) caches_.push_back(start(c));
     StateOptions options;
+    options.cache_type = cache_type;
     for (const Past& c : caches_) options.pairs.push_back({*c.past, *c.present, c.axis, c.cross});
     if (!caches_.empty()) state_.emplace(std::move(options));
   }

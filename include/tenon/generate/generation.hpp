@@ -154,8 +154,10 @@ class Generation {
   void start() {
     inputs_ = options_.inputs;
     if (models_->encoder.session != nullptr) encode();
-    if (models_->draft.session != nullptr) draft_.emplace(models_->draft, LanguageModel{}, batch(), inputs_);
-    model_.emplace(models_->model, models_->first, batch(), inputs_);
+    const DType caches = options_.cache_type;
+    if (models_->draft.session != nullptr)
+      draft_.emplace(models_->draft, LanguageModel{}, batch(), inputs_, caches);
+    model_.emplace(models_->model, models_->first, batch(), inputs_, caches);
   }
   void encode() {
     const PaddedPrompts prompts(prompts_, options_);

@@ -54,7 +54,8 @@ struct GenerateOptions {
   /// `ngram` tokens, or fewer. For one prompt, and for models whose caches have a step for each token.
   int64_t draft_tokens = 0;
   int64_t ngram = 3;
-  RunOptions run{};  ///< of each run of a model; the outputs and the profile are not used
+  DType cache_type = DType::undefined;  ///< StateOptions::cache_type of the caches
+  RunOptions run{};                     ///< of each run of a model; the outputs and the profile are not used
 };
 
 }  // namespace tenon::TENON_ABI

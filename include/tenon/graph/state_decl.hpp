@@ -31,6 +31,10 @@ struct StateOptions {
   /// steps (GroupQueryAttention). A run that needs more rows makes them twice as many.
   int64_t capacity = 256;
   int64_t page_steps = 256;  ///< steps in a page of a cache
+  /// int8: pages hold vectors as 8-bit codes, each with a scale, in about a quarter of a float32 cache's
+  /// memory; a number is off by at most a 254th of its vector's greatest magnitude. Pasts that are no caches
+  /// of pages keep their type. undefined: the model's type.
+  DType cache_type = DType::undefined;
   /// Allocates pages; must outlive the state and its forks. Null: aligned operator new.
   Allocator* allocator = nullptr;
 };
@@ -141,7 +145,7 @@ class State {
   // Make the steps of a past a cache, or a value, for a program that has it so.
   void make_cache(std::size_t k);
   void make_value(std::size_t k);
-  StepCache no_steps() const { return {PagedRows(options_.page_steps, allocator())}; }
+  StepCache no_steps() const { return {PagedRows(options_.page_steps, allocator(), options_.cache_type)}; }
 
   StateOptions options_;
   const Pass* keep_;  // keep_caches, so that sessions without states do not compile its operators

@@ -5,7 +5,8 @@
 #include <cstring>
 #include <vector>
 
-#include "tenon/base/dtype.hpp"
+#include "tenon/base/types.hpp"
+#include "tenon/tensor/row_codes.hpp"
 #include "tenon/tensor/value.hpp"
 
 namespace tenon::TENON_ABI {
@@ -19,15 +20,24 @@ struct RowPlaces {
 /// of all entries and heads, densely, so that growth moves nothing. Copies share pages, and a shared page is
 /// copied before it is written to. An object belongs to one thread at a time; objects that share pages may
 /// belong to several.
+///
+/// Pages hold numbers of the type that is written or, if `stored` is int8, codes with a scale for each vector
+/// (encode_row), which follow the codes.
 class PagedRows {
  public:
-  /// Error{invalid_argument} if a page holds no steps.
-  explicit PagedRows(int64_t page_steps = 256, Allocator& allocator = default_allocator())
-      : page_steps_(page_steps), allocator_(&allocator) {
+  /// Error{invalid_argument} if a page holds no steps, or `stored` is another type.
+  explicit PagedRows(int64_t page_steps = 256, Allocator& allocator = default_allocator(),
+                     DType stored = DType::undefined)
+      : page_steps_(page_steps), allocator_(&allocator), coded_(stored == DType::int8) {
     if (page_steps < 1) raise(ErrorCode::invalid_argument, "cache", "a page holds ", page_steps, " steps");
+    if (!coded_ && stored != DType::undefined)
+      raise(ErrorCode::invalid_argument, "cache", "pages hold the type that is written, or int8, not ",
+            name_of(stored));
   }
 
   DType dtype() const { return dtype_; }
+  /// The type of the pages' elements.
+  DType stored() const { return coded_ ? DType::int8 : dtype_; }
   int64_t batch() const { return batch_; }
   int64_t heads() const { return heads_; }
   int64_t size() const { return size_; }
@@ -37,6 +47,11 @@ class PagedRows {
   int64_t page_steps() const { return page_steps_; }
   /// Of one page, between its rows.
   RowPlaces places() const { return {heads_ * page_steps_ * size_, page_steps_ * size_, size_}; }
+  /// The scales of a page's codes, (batch, heads, page_steps); nullptr if it holds no codes.
+  const float* scales(const void* page) const {
+    return coded_ ? reinterpret_cast<const float*>(static_cast<const std::byte*>(page) + element_bytes())
+                  : nullptr;
+  }
   /// The bytes of all pages, shared ones included.
   int64_t bytes() const { return static_cast<int64_t>(pages_.size()) * page_bytes(); }
 
@@ -52,8 +67,11 @@ class PagedRows {
             "), not (", batch, ",", heads, ",", size, ")");
     if (bits_of(dtype) % 8 != 0 || bits_of(dtype) == 0)
       raise(ErrorCode::invalid_type, "cache", "it cannot hold ", name_of(dtype));
+    if (coded_ && !CodedTypes::has(dtype))
+      raise(ErrorCode::invalid_type, "cache", "it cannot hold codes of ", name_of(dtype));
     const int64_t rows = checked_mul(checked_mul(batch, heads, "cache"), page_steps_, "cache");
     checked_mul(checked_mul(rows, size, "cache"), int64_t{bits_of(dtype) / 8}, "cache");
+    checked_mul(rows, int64_t{16}, "cache");  // codes and their scales, of half of each
     dtype_ = dtype, batch_ = batch, heads_ = heads, size_ = size;
   }
 
@@ -69,7 +87,6 @@ class PagedRows {
     if (at < begin_ || at > end_)
       raise(ErrorCode::out_of_range, "cache", "step ", at, " is not among steps ", begin_, " to ", end_);
     reserve(at + steps);
-    const RowPlaces to = places();
     const int64_t item = bits_of(dtype_) / 8;
     for (int64_t s = at; s < at + steps;) {
       const int64_t page = s / page_steps_, in_page = s % page_steps_;
@@ -79,14 +96,9 @@ class PagedRows {
         for (int64_t h = 0; h < heads_; ++h) {
           const auto* x = static_cast<const std::byte*>(data) +
                           (b * from.batch + h * from.head + (s - at) * from.step) * item;
-          auto* y = target + (b * to.batch + h * to.head + in_page * to.step) * item;
-          if (from.step == size_) {
-            std::memcpy(y, x, static_cast<std::size_t>(count * size_ * item));
-          } else {
-            for (int64_t k = 0; k < count; ++k)
-              std::memcpy(y + k * size_ * item, x + k * from.step * item,
-                          static_cast<std::size_t>(size_ * item));
-          }
+          const int64_t row = (b * heads_ + h) * page_steps_ + in_page;
+          if (coded_) encode(x, from.step * item, count, target, row);
+          else copy(x, from.step * item, count, target + row * size_ * item);
         }
       s += count;
     }
@@ -117,7 +129,34 @@ class PagedRows {
   }
 
  private:
-  int64_t page_bytes() const { return batch_ * heads_ * page_steps_ * size_ * (bits_of(dtype_) / 8); }
+  int64_t page_rows() const { return batch_ * heads_ * page_steps_; }
+  int64_t element_bytes() const {
+    const int64_t bytes = page_rows() * size_ * (bits_of(stored()) / 8);
+    return coded_ ? (bytes + 63) / 64 * 64 : bytes;
+  }
+  int64_t page_bytes() const {
+    return element_bytes() + (coded_ ? page_rows() * static_cast<int64_t>(sizeof(float)) : 0);
+  }
+  // `count` vectors, whose distance is `step` bytes, to a page.
+  void copy(const std::byte* x, int64_t step, int64_t count, std::byte* y) const {
+    const int64_t bytes = size_ * (bits_of(dtype_) / 8);
+    if (step == bytes) {
+      std::memcpy(y, x, static_cast<std::size_t>(count * bytes));
+    } else {
+      for (int64_t k = 0; k < count; ++k)
+        std::memcpy(y + k * bytes, x + k * step, static_cast<std::size_t>(bytes));
+    }
+  }
+  // The same as codes, from a row of the page on.
+  void encode(const std::byte* x, int64_t step, int64_t count, std::byte* page, int64_t row) const {
+    auto* const codes = reinterpret_cast<int8_t*>(page);
+    auto* const factors = reinterpret_cast<float*>(page + element_bytes());
+    visit_types(CodedTypes{}, dtype_, [&]<class T>() {
+      for (int64_t k = 0; k < count; ++k)
+        factors[row + k] =
+            encode_row(reinterpret_cast<const T*>(x + k * step), size_, codes + (row + k) * size_);
+    });
+  }
   int64_t begin_page() const { return begin_ / page_steps_; }
   int64_t held_steps() const { return static_cast<int64_t>(pages_.size()) * page_steps_; }
   const Storage& page(int64_t number) const {
@@ -128,15 +167,21 @@ class PagedRows {
     Storage& storage = pages_[static_cast<std::size_t>(number - begin_page())];
     if (storage.unique()) return storage;
     Storage copy = Storage::allocate(static_cast<std::size_t>(page_bytes()), *allocator_);
-    const int64_t item = bits_of(dtype_) / 8, head = places().head * item;
-    for (int64_t r = 0; used > 0 && r < batch_ * heads_; ++r)
-      std::memcpy(copy.as<std::byte>() + r * head, static_cast<const std::byte*>(storage.data()) + r * head,
-                  static_cast<std::size_t>(used * size_ * item));
+    const auto copy_heads = [&](int64_t at, int64_t row) {  // of rows of so many bytes
+      for (int64_t r = 0; used > 0 && r < batch_ * heads_; ++r) {
+        const int64_t head = at + r * page_steps_ * row;
+        std::memcpy(copy.as<std::byte>() + head, static_cast<const std::byte*>(storage.data()) + head,
+                    static_cast<std::size_t>(used * row));
+      }
+    };
+    copy_heads(0, size_ * (bits_of(stored()) / 8));
+    if (coded_) copy_heads(element_bytes(), sizeof(float));
     return storage = std::move(copy);
   }
 
   int64_t page_steps_;
   Allocator* allocator_;
+  bool coded_;
   DType dtype_ = DType::undefined;
   int64_t batch_ = 0, heads_ = 0, size_ = 0;
   int64_t begin_ = 0, end_ = 0;  // begin_ is a page's first step

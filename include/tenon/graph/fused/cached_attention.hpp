@@ -197,15 +197,19 @@ struct CachedAttention {
     const std::span parts(scratch.take<kernels::AttentionPart>(static_cast<int64_t>(pages)), pages);
     const auto rows = [](const PagedRows& r, const void* data) {
       const RowPlaces p = r.places();
-      return kernels::HeadRows<const void>{r.dtype(), data, p.batch, p.head, p.step};
+      return kernels::HeadRows<const void>{r.stored(), data, p.batch, p.head, p.step};
+    };
+    const auto scales = [](const PagedRows& r, const void* data) {
+      return kernels::HeadScales{r.scales(data), r.heads() * r.page_steps(), r.page_steps(), 1};
     };
     std::size_t n = 0;
     k.rows.for_each_page([&](const void* data, int64_t first, int64_t count) {
-      if (n < pages) parts[n++] = {rows(k.rows, data), {}, std::min(count, steps - first)};
+      if (n < pages)
+        parts[n++] = {rows(k.rows, data), {}, std::min(count, steps - first), scales(k.rows, data)};
     });
     n = 0;
     v.rows.for_each_page([&](const void* data, int64_t, int64_t) {
-      if (n < pages) parts[n++].v = rows(v.rows, data);
+      if (n < pages) parts[n].v = rows(v.rows, data), parts[n++].v_scale = scales(v.rows, data);
     });
     a.parts = parts;
     a.q = op::head_rows<const void>(dtype_of<T>, q.data(), q.extents(), a.heads);

@@ -26,6 +26,20 @@ inline AnyTensor zeros(DType dtype, const Extents& extents, Allocator& allocator
 
 /// Copies the first steps of a cache to `to` (batch, heads, steps, size), as many as it has.
 inline void copy_steps(const PagedRows& from, AnyOut to) {
+  if (from.stored() != from.dtype()) {
+    const int64_t heads = from.batch() * from.heads(), steps = to.extent(2), size = from.size();
+    visit_types(CodedTypes{}, from.dtype(), [&]<class T>() {
+      from.for_each_page([&](const void* data, int64_t first, int64_t count) {
+        for (int64_t r = 0; r < heads; ++r)
+          for (int64_t s = 0; s < std::min(count, steps - first); ++s) {
+            const int64_t row = r * from.page_steps() + s;
+            decode_row(static_cast<const int8_t*>(data) + row * size, from.scales(data)[row], size,
+                       static_cast<T*>(to.data()) + (r * steps + first + s) * size);
+          }
+      });
+    });
+    return;
+  }
   const Extents page{from.batch(), from.heads(), from.page_steps(), from.size()};
   from.for_each_page([&](const void* data, int64_t first, int64_t count) {
     count = std::min(count, to.extent(2) - first);
