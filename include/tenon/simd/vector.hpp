@@ -3,7 +3,7 @@
 #pragma once
 
 #include "tenon/base/platform/compiler.hpp"
-#include "tenon/simd/generic/vector.hpp"
+#include "tenon/simd/generic/array_vector.hpp"
 
 namespace tenon::TENON_ABI::simd {
 

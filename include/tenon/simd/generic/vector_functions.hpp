@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "tenon/base/target.hpp"
-#include "tenon/simd/generic/vectors.hpp"
+#include "tenon/simd/generic/vector_batch.hpp"
 
 namespace tenon::TENON_ABI::simd::vectors {
 
