@@ -7,6 +7,7 @@
 
 #include "tenon/base/thread_pool.hpp"
 #include "tenon/graph/passes/pack_narrow.hpp"
+#include "tenon/graph/passes/pack_quantized.hpp"
 #include "tests/graph/passes/check.hpp"
 
 namespace tenon::passes {
@@ -50,8 +51,16 @@ Graph product(AnyTensor b) {
   return g;
 }
 
+// x (N, 30) of bytes times a matrix of bytes.
+Graph byte_product(const AnyTensor& b, const AnyTensor& zero) {
+  Graph g;
+  const ValueId x = g.add_input("x", DType::uint8, {g.symbol("N"), b.extents()[0]});
+  g.add_output("y", node(g, op::MatMulInteger{}, {x, g.add_constant({}, b), -1, g.add_constant({}, zero)}));
+  return g;
+}
+
 Program compiled(const Graph& g, SharedConstants* shared) {
-  const Pass passes[] = {pack_narrow, pack_matmul};
+  const Pass passes[] = {pack_narrow, pack_matmul, pack_quantized};
   ProgramOptions options;
   options.passes = passes, options.shared = shared;
   return Program(g, {g.outputs()[0].second}, {}, options);
@@ -60,6 +69,7 @@ Program compiled(const Graph& g, SharedConstants* shared) {
 const void* matrix_of(const Program& p) {
   const AnyOperator& op = p.nodes()[0].op;
   if (const auto* file = op.as<FileMatMul>()) return file->file.get();
+  if (const auto* bytes = op.as<PackedMatMulInteger>()) return bytes->b.data();
   const auto* packed = op.as<PackedMatMul>();
   REQUIRE(packed != nullptr);
   CHECK(packed->b_row == 0);
@@ -77,10 +87,13 @@ TEST_CASE("shared constants: programs with equal constants have one packed matri
     const char* name;
     std::function<Graph()> make;
   };
-  const Case cases[] = {{"integers", [] { return Integers().graph(); }},
-                        {"halves", [] { return product(floats<float16>({30, 20}, 1)); }},
-                        {"floats", [] { return product(floats<float>({30, 20}, 1)); }},
-                        {"floats in a file", [&] { return product(in_file()); }}};
+  const Case cases[] = {
+      {"integers", [] { return Integers().graph(); }},
+      {"halves", [] { return product(floats<float16>({30, 20}, 1)); }},
+      {"floats", [] { return product(floats<float>({30, 20}, 1)); }},
+      {"floats in a file", [&] { return product(in_file()); }},
+      {"bytes",
+       [] { return byte_product(bytes_of(DType::int8, {30, 20}, 1), bytes_of(DType::int8, {20}, 2)); }}};
   for (const Case& c : cases) {
     CAPTURE(c.name);
     SharedConstants shared, other;
@@ -129,6 +142,24 @@ TEST_CASE("shared constants: matrices that differ in anything are packed apart")
     matrices.insert(matrix_of(programs.back()));
   }
   CHECK(matrices.size() == std::size(same));
+
+  std::vector<Graph> of_bytes;
+  const AnyTensor b = bytes_of(DType::int8, {30, 20}, 1), zero = bytes_of(DType::int8, {20}, 2);
+  AnyTensor other = b, zeros = zero;
+  change(other, 599), change(zeros, 19);
+  of_bytes.push_back(byte_product(b, zero));
+  of_bytes.push_back(byte_product(other, zero));
+  of_bytes.push_back(byte_product(b, zeros));
+  of_bytes.push_back(byte_product(b, AnyTensor(DType::int8, {}, zero.storage())));
+  of_bytes.push_back(byte_product(AnyTensor(DType::int8, {20, 30}, b.storage()),
+                                  AnyTensor(DType::int8, {}, zero.storage())));
+  of_bytes.push_back(byte_product(AnyTensor(DType::uint8, {30, 20}, b.storage()),
+                                  AnyTensor(DType::uint8, {20}, zero.storage())));
+  for (const Graph& g : of_bytes) {
+    programs.push_back(compiled(g, &shared));
+    matrices.insert(matrix_of(programs.back()));
+  }
+  CHECK(matrices.size() == std::size(same) + of_bytes.size());
 }
 
 TEST_CASE("ConstantKey: contents that differ in a bit or in their length") {

@@ -97,6 +97,28 @@ TEST_CASE("QMoE: in a session") {
   run(weighted, in, 1e-5);
 }
 
+TEST_CASE("QMoE: programs of a session hold experts once") {
+  const QMoE op{.k = 2};
+  const std::vector<Value> in = operands<float>(op, true, true);
+  const Session s = session(op, in, {0, 1});
+  const Pass passes[] = {passes::prepare_models};
+  SharedConstants shared, other;
+  const auto compiled = [&](SharedConstants* of) {
+    ProgramOptions options;
+    options.passes = passes, options.shared = of;
+    return Program(s.graph(), {s.graph().outputs()[0].second}, {}, options);
+  };
+  const auto codes = [](const Program& p) {
+    const auto* packed = p.nodes()[0].op.as<op::com_microsoft::PackedExperts>();
+    REQUIRE(packed != nullptr);
+    return packed->first.codes.data();
+  };
+  const Program a = compiled(&shared), b = compiled(&shared), c = compiled(&other), d = compiled(nullptr);
+  CHECK(codes(a) == codes(b));
+  CHECK(codes(a) != codes(c));
+  CHECK(codes(a) != codes(d));
+}
+
 TEST_CASE("QMoE: experts that a session does not pack") {
   const QMoE op{.k = 2};
   std::vector<Value> in = operands<float>(op, true, true);

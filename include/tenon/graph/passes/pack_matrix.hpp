@@ -7,8 +7,7 @@
 
 #include "tenon/base/lasting.hpp"
 #include "tenon/graph/fused/packed_mat_mul.hpp"
-#include "tenon/graph/program.hpp"
-#include "tenon/graph/shared_constants.hpp"
+#include "tenon/graph/passes/shared_layout.hpp"
 #include "tenon/op/families/narrow_packing.hpp"
 
 namespace tenon::TENON_ABI::passes::detail {
@@ -26,13 +25,6 @@ inline void use_matrix(PackedMatMul& packed, const std::shared_ptr<PackedMatrix>
   };
   packed.b = part(matrix->b), packed.zeros = part(matrix->zeros);
   packed.narrow = matrix->narrow;
-}
-
-/// Adds what packing depends on in addition to the matrix.
-inline ConstantKey key_of_level(std::string_view kind) {
-  ConstantKey key(kind);
-  key.add(simd::level(), simd::scoped_level() != nullptr);
-  return key;
 }
 
 /// Packs a matrix B that keeps its narrow type.

@@ -48,7 +48,7 @@ inline void apply_pack_quantized(Program& program) {
       return program.skipped(number, "A is a vector, or of unknown rank");
     PackedMatMulInteger q{
         .element = program.info(n.inputs[0]).type.element, .k = b->extents()[0], .n = b->extents()[1]};
-    q.b = packed_matrix(*b, zero, false);
+    q.b = packed_matrix(program, *b, zero, false);
     std::vector<ValueId> operands{n.inputs[0], input(n, 2)};
     FloatsOfSums floats(program, number, q, operands);
     floats.take_cast();
@@ -68,7 +68,7 @@ inline void apply_pack_quantized(Program& program) {
     QuantizedMatMul q{
         .a = *a, .y = ByteRange::of(*y), .k = w->data->extents()[0], .n = w->data->extents()[1]};
     q.scales = scales_of(*w, *a, *y, q.n);
-    q.b = packed_matrix(*w->data, w->zero, false);
+    q.b = packed_matrix(program, *w->data, w->zero, false);
     program.applied(number, "packed");
     program.replace(number, AnyOperator::make(q), {n.inputs[0]});
   });

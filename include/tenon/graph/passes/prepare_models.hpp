@@ -7,6 +7,37 @@
 
 namespace tenon::TENON_ABI::passes {
 
+namespace detail {
+
+/// An operator, whose object no other can replace at its address, and what stands in its place.
+struct PreparedNode {
+  AnyOperator of;
+  op::Prepared by;
+};
+
+/// What `op` prepares for operands. Constants that it lays out are shared by the programs of a session.
+inline op::Prepared prepared(const Program& program, const AnyOperator& op, const op::KnownOperands& in) {
+  SharedConstants* const shared = program.shared();
+  bool constants = false, texts = false;
+  for (const AnyTensor* t : in.constants)
+    if (t != nullptr) (t->dtype() == DType::string ? texts : constants) = true;
+  if (shared == nullptr || !constants || texts) return op.prepared(in);
+  ConstantKey key = key_of_level("prepared");
+  key.add(op.object());
+  for (const op::Info& i : in.infos) {
+    key.add(i.type.element, i.dims.ranked() ? i.dims.rank() : -1);
+    for (int d = 0; i.dims.ranked() && d < i.dims.rank(); ++d)
+      key.add(i.dims[d].known() ? i.dims[d].value() : int64_t{-1});
+  }
+  for (const AnyTensor* t : in.constants) add_tensor(key, t);
+  const auto held = shared->get<PreparedNode>(
+      key, [&] { return std::make_shared<PreparedNode>(PreparedNode{op, op.prepared(in)}); });
+  if (!held->by.op) return {};
+  return {held->by.op.kept_with(held), held->by.inputs};
+}
+
+}  // namespace detail
+
 inline void apply_prepare_models(Program& program) {
   program.for_each_node([&](int number, const Graph::Node& n) {
     if (!n.op.prepares()) return;
@@ -20,7 +51,7 @@ inline void apply_prepare_models(Program& program) {
       constants.push_back(quantized_detail::constant_tensor(program, v));
     }
     op::Prepared prepared =
-        tenon::detail::attempt<Error>([&] { return n.op.prepared({infos, constants}); },
+        tenon::detail::attempt<Error>([&] { return detail::prepared(program, n.op, {infos, constants}); },
                                       [&](const Error& e) {
                                         program.skipped(number, e.message());  // the run will report it
                                         return op::Prepared{};

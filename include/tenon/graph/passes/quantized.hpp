@@ -7,6 +7,7 @@
 #include "tenon/base/lasting.hpp"
 #include "tenon/graph/fused/quantized.hpp"
 #include "tenon/graph/passes/packed.hpp"
+#include "tenon/graph/passes/shared_layout.hpp"
 
 namespace tenon::TENON_ABI::passes {
 
@@ -83,7 +84,8 @@ inline Storage scales_of(const Weights& w, const ByteScale& x, const ByteScale& 
 }
 
 /// A matrix (K, N), or with `transposed` (N, K), as quant_gemm reads it.
-inline Storage packed_matrix(const AnyTensor& b, const AnyTensor* zero, bool transposed) {
+inline Storage packed_matrix(const Program& program, const AnyTensor& b, const AnyTensor* zero,
+                             bool transposed) {
   const int64_t rows = b.extents()[0], columns = b.extents()[1];
   kernels::QuantGemmArgs args;
   args.k = transposed ? columns : rows, args.n = transposed ? rows : columns;
@@ -91,9 +93,15 @@ inline Storage packed_matrix(const AnyTensor& b, const AnyTensor* zero, bool tra
   args.b.row = transposed ? 1 : columns, args.b.col = transposed ? columns : 1;
   args.b.is_signed = b.dtype() == DType::int8;
   if (zero != nullptr) args.b.zero = zero->data(), args.b.zero_step = zero->size() > 1;
-  Storage packed = Storage::make<int32_t>(kernels::quant_packed_b_size(args), lasting_allocator());
-  kernels::quant_pack_b(args, packed.as<int32_t>());
-  return packed;
+  const auto add = [&](ConstantKey& key) {
+    key.add(transposed);
+    detail::add_tensor(key, &b), detail::add_tensor(key, zero);
+  };
+  return detail::shared_storage(program, "bytes", add, [&] {
+    Storage packed = Storage::make<int32_t>(kernels::quant_packed_b_size(args), lasting_allocator());
+    kernels::quant_pack_b(args, packed.as<int32_t>());
+    return packed;
+  });
 }
 
 /// Weights of the extents of `q` as quant_conv reads them.

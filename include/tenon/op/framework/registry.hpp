@@ -275,6 +275,15 @@ class AnyOperator {
   /// Whether there is nothing to run but the function.
   bool is_function() const { return class_->is_function; }
 
+  /// The operator's object, which copies share.
+  const void* object() const { return object_.get(); }
+  /// The same operator, which keeps `owner` alive.
+  AnyOperator kept_with(const std::shared_ptr<const void>& owner) const {
+    AnyOperator op = *this;
+    op.object_ = std::shared_ptr<const void>(owner, object_.get());
+    return op;
+  }
+
   bool prepares() const { return class_->prepare != nullptr; }
   /// The operator with the work done that each run would repeat, for these operands.
   op::Prepared prepared(const op::KnownOperands& in) const;

@@ -108,7 +108,7 @@ inline void fuse_to_floats(Program& program, int number, const Bytes& a, const W
   PackedMatMulInteger q{.element = a.as.type};
   q.k = w.data->extents()[trans_b ? 1 : 0];
   q.n = w.data->extents()[trans_b ? 0 : 1];
-  q.b = packed_matrix(*w.data, w.zero, trans_b);
+  q.b = packed_matrix(program, *w.data, w.zero, trans_b);
   q.scales = scales_of(w, a.as, {}, q.n);
   std::vector<ValueId> operands{a.v, zero_point(program, a.as), -1, -1};
   FloatsOfSums floats(program, number, q, operands);
@@ -169,7 +169,7 @@ inline void fuse_product(Program& program, int number, bool gemm, bool trans_b, 
   if (end) q.y = end->y, q.scales = scales_of(*w, a->as, end->y.as, q.n);
   if (!end || !set_bias(program, *w, a->as, end->y.as, row, q.n, q.bias))
     return fuse_to_floats(program, number, *a, *w, trans_b, bias);
-  q.b = packed_matrix(*w->data, w->zero, trans_b);
+  q.b = packed_matrix(program, *w->data, w->zero, trans_b);
   program.applied(number, "in integers", end->with);
   program.replace(end->node, AnyOperator::make(q), {a->v}, number);
 }
