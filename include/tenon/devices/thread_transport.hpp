@@ -69,12 +69,12 @@ class ThreadTransport final : public Transport {
   int rank() const override { return rank_; }
   int size() const override { return hub_->count(); }
   void send(int to, std::span<const std::byte> bytes) override {
-    check_rank(to);
+    expect_rank(to);
     hub_->put(rank_, to, bytes);
     count_sent(bytes.size());
   }
   void receive(int from, std::span<std::byte> bytes) override {
-    check_rank(from);
+    expect_rank(from);
     const std::vector<std::byte> message = hub_->take(from, rank_);
     if (message.size() != bytes.size())
       raise(ErrorCode::invalid_argument, "devices", "rank ", rank_, " expects ", bytes.size(),
@@ -84,11 +84,6 @@ class ThreadTransport final : public Transport {
   void abort(std::string_view reason) override { hub_->end(reason); }
 
  private:
-  void check_rank(int rank) const {
-    if (rank < 0 || rank >= size())
-      raise(ErrorCode::invalid_argument, "devices", "there is no rank ", rank, " among ", size());
-  }
-
   std::shared_ptr<Hub> hub_;
   int rank_;
 };

@@ -108,6 +108,11 @@ class Transport {
   void count_sent(std::size_t bytes) {
     sent_.fetch_add(static_cast<int64_t>(bytes), std::memory_order_relaxed);
   }
+  /// Error{invalid_argument} if there is no such rank.
+  void expect_rank(int64_t rank) const {
+    if (rank < 0 || rank >= size())
+      raise(ErrorCode::invalid_argument, "devices", "there is no rank ", rank, " among ", size());
+  }
   /// The place of a rank among others. Error{invalid_argument} if it is not there.
   static std::size_t place_of(const Ranks& ranks, int rank) {
     for (std::size_t k = 0; k < ranks.size(); ++k)
@@ -124,8 +129,7 @@ class Transport {
     return sizes;
   }
 
- private:
-  // The blocks of a buffer, numbered backwards from this rank's.
+  /// The blocks of a buffer, one for each of the ranks.
   struct Ring {
     Ring(const Ranks& ranks, int rank, std::span<const std::size_t> sizes, std::span<std::byte> bytes)
         : own(place_of(ranks, rank)),
@@ -141,6 +145,7 @@ class Transport {
         raise(ErrorCode::invalid_argument, "devices", "a collective call of ", ranks.size(), " ranks has ",
               sizes.size(), " blocks that do not make up its ", bytes.size(), " bytes");
     }
+    /// Numbered backwards from this rank's.
     std::span<std::byte> block(std::size_t back) const {
       return blocks[(own + 2 * blocks.size() - back) % blocks.size()];
     }
@@ -150,6 +155,7 @@ class Transport {
     std::vector<std::span<std::byte>> blocks{};
   };
 
+ private:
   std::atomic<int64_t> sent_{0};
 };
 
