@@ -42,6 +42,11 @@ class Arguments {
   std::size_t next_ = 0;
 };
 
+/// Writes the text of an error to stderr, with the program's name; control characters are quoted.
+void print_error(std::string_view text, std::string_view program = "tenon");
+/// Prints the version, the compiler, and the instruction-set levels that the processor has.
+void print_version();
+
 int run(Arguments arguments);
 int test(Arguments arguments);
 int info(Arguments arguments);

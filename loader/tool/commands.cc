@@ -144,28 +144,6 @@ std::string usage_of(std::string_view command) {
   return text;
 }
 
-void print_version() {
-#if defined(__clang__)
-  constexpr const char* compiler = "clang++ " __clang_version__;
-#elif defined(__GNUC__)
-  constexpr const char* compiler = "g++ " __VERSION__;
-#else
-  constexpr const char* compiler = "Visual C++";
-#endif
-  std::printf("tenon %s\ncompiler: %s\nlevels: %s (%s in force)\n", library_version, compiler,
-              names(simd::present_levels()).c_str(),
-              std::string(simd::levels[static_cast<std::size_t>(simd::level())].name).c_str());
-}
-
-// Indented lines stay separate: they form a list.
-void print_error(std::string_view text) {
-  std::fputs("tenon: ", stderr);
-  for (std::size_t end = 0; end != text.npos; text.remove_prefix(std::min(text.size(), end + 1))) {
-    end = text.find("\n  ");
-    std::fprintf(stderr, "%s\n", loader::visible(text.substr(0, end)).c_str());
-  }
-}
-
 template <class T>
 T read_number(std::string_view text, std::string_view option, int64_t least, int64_t most) {
   T n{};
@@ -181,6 +159,28 @@ T read_number(std::string_view text, std::string_view option, int64_t least, int
 }
 
 }  // namespace
+
+void print_version() {
+#if defined(__clang__)
+  constexpr const char* compiler = "clang++ " __clang_version__;
+#elif defined(__GNUC__)
+  constexpr const char* compiler = "g++ " __VERSION__;
+#else
+  constexpr const char* compiler = "Visual C++";
+#endif
+  std::printf("tenon %s\ncompiler: %s\nlevels: %s (%s in force)\n", library_version, compiler,
+              names(simd::present_levels()).c_str(),
+              std::string(simd::levels[static_cast<std::size_t>(simd::level())].name).c_str());
+}
+
+// Indented lines stay separate: they form a list.
+void print_error(std::string_view text, std::string_view program) {
+  std::fprintf(stderr, "%s: ", std::string(program).c_str());
+  for (std::size_t end = 0; end != text.npos; text.remove_prefix(std::min(text.size(), end + 1))) {
+    end = text.find("\n  ");
+    std::fprintf(stderr, "%s\n", loader::visible(text.substr(0, end)).c_str());
+  }
+}
 
 int64_t Arguments::integer(std::string_view option, int64_t least, int64_t most) {
   return read_number<int64_t>(value(option), option, least, most);

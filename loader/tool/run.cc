@@ -1,13 +1,8 @@
 // `tenon run`: runs a model once, with inputs from files or random inputs.
-#include <optional>
 #include <set>
 
-#include "loader/display.hpp"
-#include "loader/tool/command.hpp"
 #include "loader/tool/profile.hpp"
-#include "loader/tool/shapes.hpp"
-#include "loader/tool/values.hpp"
-#include "tenon/tensor/print.hpp"
+#include "loader/tool/run_request.hpp"
 
 namespace tenon::TENON_ABI::tool {
 namespace {
@@ -41,78 +36,41 @@ bool has_bodies(const Graph& g) {
   return found;
 }
 
-// Runs the session. An error of a run with extents that the tool chose says how to state them.
-Outputs run_once(const Session& session, const Feeds& feeds, const RunOptions& options,
-                 const std::string& open) {
-  try {
-    return session.run(feeds, options);
-  } catch (const Error& e) {
-    if (open.empty() || e.code() == ErrorCode::limit || e.code() == ErrorCode::cancelled) throw;
-    throw Error(
-        e.code(), e.where(),
-        str_cat(
-            e.message(),
-            "\n  the model leaves extents open, which were 1 in this run; set them with --shape: ", open));
-  }
-}
-
 }  // namespace
 
 int run(Arguments arguments) {
-  std::string model, output, trace, keep_all;
+  std::string trace, keep_all;
   std::vector<std::string> kept;
-  std::vector<InputSource> inputs;
-  ShapeSet shapes;
-  SessionOptions options;
-  RunOptions run_options;
+  RunRequest request;
   while (!arguments.empty()) {
     const std::string word = arguments.take();
-    if (word == "--input") inputs.push_back(parse_input(word, arguments.value(word)));
-    else if (word == "--shape") add_shapes(shapes, arguments.value(word));
-    else if (word == "--keep") {
+    if (word == "--keep") {
       kept.push_back(arguments.value(word));
       // After the model, all words up to the next option are names.
-      while (!model.empty() && !arguments.empty() && !arguments.next().starts_with("--"))
+      while (!request.model.empty() && !arguments.empty() && !arguments.next().starts_with("--"))
         kept.push_back(arguments.take());
     } else if (word == "--keep-all") keep_all = arguments.value(word);
-    else if (word == "--output") output = arguments.value(word);
-    else if (word == "--threads") options.threads = static_cast<int>(arguments.integer(word, 1, 1024));
-    else if (word == "--explain") options.explain = true;
-    else if (word == "--no-passes") options.passes.emplace();
+    else if (word == "--explain") request.session.explain = true;
     else if (word == "--profile") trace = arguments.value(word);
-    else if (word == "--time-limit")
-      run_options.time_limit =
-          std::chrono::milliseconds(static_cast<int64_t>(1000 * arguments.number(word, 0, 1'000'000'000)));
-    else if (word == "--max-iterations") run_options.max_iterations = arguments.integer(word, 0, no_bound);
-    else if (word == "--max-bytes") run_options.max_bytes = arguments.integer(word, 0, no_bound);
-    else if (word.starts_with("--")) throw UsageError{str_cat("run has no option ", word)};
-    else if (model.empty()) model = word;
-    else throw UsageError{str_cat("one model at a time, and '", word, "' is another")};
+    else if (!request.takes(word, arguments)) throw UsageError{str_cat("run has no option ", word)};
   }
-  if (model.empty()) throw UsageError{"run needs a model"};
-  const Session session = load(model, options, {.registry = arguments.registry()});
+  if (request.model.empty()) throw UsageError{"run needs a model"};
+  const Session session = load(request.model, request.session, {.registry = arguments.registry()});
   for (const PassReport& r : session.reports()) std::printf("%s\n", to_string(r).c_str());
   const Graph& g = session.graph();
-  const Feeds feeds = make_feeds(g, inputs, shapes, model);
+  const Feeds feeds = make_feeds(g, request.inputs, request.shapes, request.model);
   std::size_t shown = g.outputs().size();
-  if (!kept.empty() || !keep_all.empty()) shown = keep(g, kept, !keep_all.empty(), run_options);
-  Outputs out = run_once(session, feeds, run_options, open_extents(g, inputs, shapes));
-  std::optional<ValueFiles> files, all_files;
-  if (!output.empty()) files.emplace(output);
-  if (!keep_all.empty()) all_files.emplace(keep_all);
-  for (std::size_t k = 0; k < out.size(); ++k) {
-    if (k < shown) {
-      std::printf("%s: %s\n", loader::visible(out.names()[k]).c_str(), to_string(out[k]).c_str());
-      if (files) files->write(out.names()[k], out[k]);
-    }
-    if (all_files) all_files->write(out.names()[k], out[k]);
-  }
-  if (all_files) {
-    all_files->write_table();
+  if (!kept.empty() || !keep_all.empty()) shown = keep(g, kept, !keep_all.empty(), request.run);
+  const Outputs out = request.run_once(g, [&] { return session.run(feeds, request.run); });
+  request.show(out, shown);
+  if (!keep_all.empty()) {
+    ValueFiles files(keep_all);
+    for (std::size_t k = 0; k < out.size(); ++k) files.write(out.names()[k], out[k]);
+    files.write_table();
     std::printf("%zu values are in %s, listed in values.tsv\n", out.size(), keep_all.c_str());
     if (has_bodies(g)) std::printf("values of bodies are not kept: each run of a body has its own\n");
   }
-  if (!trace.empty()) profile_runs(session, feeds, run_options, trace);
+  if (!trace.empty()) profile_runs(session, feeds, request.run, trace);
   return 0;
 }
 
