@@ -74,18 +74,24 @@ onnx::ModelProto parse_bytes(std::span<const std::byte> text) {
   return loader::parse_text<onnx::ModelProto>({reinterpret_cast<const char*>(text.data()), text.size()});
 }
 
-Graph read_graph(const std::filesystem::path& file, const std::shared_ptr<const loader::MappedFile>& mapped,
-                 const LoadOptions& options, loader::DataSource source, loader::Placement placement) {
+Graph read_graph(
+    const std::filesystem::path& file, const std::shared_ptr<const loader::MappedFile>& mapped,
+    const LoadOptions& options, loader::DataSource source, loader::Placement placement,
+    const std::function<void(const onnx::ModelProto&)>& look = [](const onnx::ModelProto&) {}) {
   return loader::in_file(file, [&] {
     if (static_cast<int64_t>(mapped->bytes().size()) > options.max_file_bytes)
       throw Error(ErrorCode::limit, {}, str_cat("has more than ", options.max_file_bytes, " bytes"));
-    if (loader::format_of(file) == loader::ModelFormat::text)
-      return loader::import_graph(parse_bytes(mapped->bytes()), options, std::move(source));
+    if (loader::format_of(file) == loader::ModelFormat::text) {
+      const onnx::ModelProto message = parse_bytes(mapped->bytes());
+      look(message);
+      return loader::import_graph(message, options, std::move(source));
+    }
     source.model = mapped->bytes();
     source.file = mapped;
     google::protobuf::Arena arena;
     onnx::ModelProto& message = *onnx::ModelProto::default_instance().New(&arena);
     loader::read_message(mapped->bytes(), true, message);
+    look(message);
     return loader::import_graph(message, options, std::move(source), placement);
   });
 }
@@ -143,6 +149,12 @@ std::string print_text(const Model& model) { return loader::print_text(model.pro
 Graph load_graph(const std::filesystem::path& file, const LoadOptions& options) {
   return read_graph(file, loader::MappedFile::open(file), options,
                     external_source(options, loader::folder_of(file)), loader::Placement::aligned);
+}
+
+Graph loader::load_in_place(const std::filesystem::path& file, const LoadOptions& options,
+                            const std::function<void(const onnx::ModelProto&)>& look) {
+  return read_graph(file, MappedFile::open(file), options, external_source(options, folder_of(file)),
+                    Placement::anywhere, look);
 }
 
 Session load(const std::filesystem::path& file, const SessionOptions& session, const LoadOptions& options) {

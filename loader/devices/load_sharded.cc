@@ -1,9 +1,7 @@
 #include "tenon/devices/load.hpp"
 
 #include "loader/devices/read_placement.hpp"
-#include "loader/format/file.hpp"
 #include "loader/graph/import.hpp"
-#include "loader/message.hpp"
 
 namespace tenon::TENON_ABI::devices {
 
@@ -12,10 +10,8 @@ ShardedSession load_sharded(const std::filesystem::path& file, const std::shared
   std::optional<Graph> graph;
   Placement placement;
   detail::abort_on_failure(*transport, [&] {
-    const Model model = load_model(file);
-    loader::in_file(file, [&] {
-      placement = loader::read_placement(model.proto(), options.configuration);
-      graph = model.graph(options.load);
+    graph = loader::load_in_place(file, options.load, [&](const onnx::ModelProto& model) {
+      placement = loader::read_placement(model, options.configuration);
     });
   });
   return {*graph, placement, transport, loader::with_standard_passes(options.session), options.partition};
