@@ -8,8 +8,28 @@ def _system_library(ctx):
         roots = [ctx.os.environ[ctx.attr.override]]
     found = [root for root in roots if ctx.path(root + "/" + ctx.attr.header).exists]
     program = ctx.which(ctx.attr.program) if ctx.attr.program else None
-    if not found or (ctx.attr.program and not program):
-        fail("%s is not installed; run: apt-get install --no-install-recommends %s" % (ctx.name, ctx.attr.package))
+    installed = bool(found) and (bool(program) or not ctx.attr.program)
+    ctx.file("installed.bzl", "INSTALLED = %s\n" % installed)
+    if not installed:
+        absent = "%s is not installed; run: apt-get install --no-install-recommends %s" % (ctx.name, ctx.attr.package)
+        if not ctx.attr.optional:
+            fail(absent)
+        ctx.file("BUILD.bazel", """package(default_visibility = ["//visibility:public"])
+
+genrule(
+    name = "absent",
+    outs = ["absent.h"],
+    cmd = "echo '{absent}' >&2; false",
+    tags = ["manual"],
+)
+
+cc_library(
+    name = "{name}",
+    hdrs = ["absent.h"],
+    tags = ["manual"],
+)
+""".format(name = ctx.name, absent = absent))
+        return
 
     # A header that lies in no folder of its own is found where the compiler looks anyway.
     top = folder.partition("/")[0]
@@ -41,11 +61,14 @@ system_library = repository_rule(
 
     `include` is the folder that programs' #include starts from, where that is not include/;
     `override` names an environment variable that may point to another include folder,
-    `program` a tool which comes with the library and becomes `@name//:program`.""",
+    `program` a tool which comes with the library and becomes `@name//:program`. Where an
+    `optional` library is missing, what depends on it does not build and must be tagged "manual";
+    `@name//:installed.bzl` says whether it is there: INSTALLED.""",
     attrs = {
         "header": attr.string(mandatory = True),
         "include": attr.string(default = "include"),
         "linkopts": attr.string_list(),
+        "optional": attr.bool(),
         "override": attr.string(),
         "package": attr.string(mandatory = True),
         "program": attr.string(),
@@ -157,6 +180,16 @@ def system_libraries():
         include = "include/openjpeg-2.5",
         linkopts = ["-lopenjp2"],
         package = "libopenjp2-7-dev",
+    )
+
+    # Of //loader:mpi alone.
+    system_library(
+        name = "mpi",
+        header = "mpi/mpi.h",
+        include = "include/mpi",
+        linkopts = ["-lmpi"],
+        optional = True,
+        package = "libopenmpi-dev openmpi-bin",
     )
 
     system_library(

@@ -1,5 +1,5 @@
-# Headers, libraries, the tool, and files for find_package and pkg-config. All of them find each other by
-# paths from where they lie themselves, so that the prefix can be moved. Components: headers, loader, tool.
+# Headers, libraries, the tools, and files for find_package and pkg-config. All of them find each other by
+# paths from where they lie themselves, so that the prefix can be moved. Components: headers, loader, tool, mpi.
 include(CMakePackageConfigHelpers)
 set(folder "${CMAKE_INSTALL_LIBDIR}/cmake/Tenon")
 
@@ -42,6 +42,9 @@ if(TARGET tenon_loader)
   install(TARGETS tenon_loader com_microsoft EXPORT TenonLoaderTargets COMPONENT loader)
   install(EXPORT TenonLoaderTargets NAMESPACE Tenon:: DESTINATION "${folder}" COMPONENT loader)
   install(TARGETS tenon_tool COMPONENT tool)
+  if(TARGET tenon_mpi)
+    install(TARGETS tenon_mpi COMPONENT mpi)
+  endif()
 
   # Who links the static library links what it needs; the shared one brings it along.
   list(JOIN TENON_LOADER_MODULES " " modules)
@@ -51,7 +54,7 @@ if(TARGET tenon_loader)
   else()
     set(PC_REQUIRES "Requires: tenon = ${PROJECT_VERSION}")
     file(RELATIVE_PATH from_tool "/${CMAKE_INSTALL_BINDIR}" "/${CMAKE_INSTALL_LIBDIR}")
-    set_target_properties(tenon_tool PROPERTIES INSTALL_RPATH "$ORIGIN/${from_tool}")
+    set_target_properties(${programs} PROPERTIES INSTALL_RPATH "$ORIGIN/${from_tool}")
   endif()
   set(PC_SYSTEM_LIBS)
   if(WIN32)

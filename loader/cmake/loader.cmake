@@ -115,7 +115,7 @@ configure_file("${PROJECT_SOURCE_DIR}/loader/draw/page/pages.cc.in" "${PROJECT_B
 list(APPEND written "${PROJECT_BINARY_DIR}/loader/pages.cc")
 
 file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/loader/*.cc" "${PROJECT_SOURCE_DIR}/loader/*/*.cc")
-list(FILTER sources EXCLUDE REGEX "/loader/(bazel|tool)/")
+list(FILTER sources EXCLUDE REGEX "/loader/(bazel|mpi|tool)/")
 if(WIN32 AND BUILD_SHARED_LIBS)
   message(FATAL_ERROR "Tenon::loader is a static library on Windows: a DLL cannot export as many names as it has")
 endif()
@@ -196,7 +196,17 @@ add_library(Tenon::com_microsoft ALIAS com_microsoft)
 set_target_properties(com_microsoft PROPERTIES OUTPUT_NAME tenon-com-microsoft)
 target_link_libraries(tenon_tool PRIVATE com_microsoft com_microsoft_headers)
 
-foreach(target tenon_loader tenon_commands tenon_tool com_microsoft com_microsoft_headers)
+set(programs tenon_tool)
+if(TENON_MPI)
+  set(MPI_CXX_SKIP_MPICXX ON)
+  find_package(MPI REQUIRED COMPONENTS CXX)
+  add_executable(tenon_mpi "${PROJECT_SOURCE_DIR}/loader/mpi/main.cc")
+  target_link_libraries(tenon_mpi PRIVATE tenon_commands com_microsoft MPI::MPI_CXX)
+  set_target_properties(tenon_mpi PROPERTIES OUTPUT_NAME tenon-mpi)
+  list(APPEND programs tenon_mpi)
+endif()
+
+foreach(target tenon_loader tenon_commands ${programs} com_microsoft com_microsoft_headers)
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF)
   # Operators compile for minutes and gain nothing from -O3: the kernels have it, and Bazel's build gives -O2
   # as well.

@@ -93,7 +93,8 @@ def _self_contained(ctx):
     files_of = {
         name: header
         for name, header in files_of.items()
-        if any([name.startswith("tenon/" + place) for place in ctx.attr.places])
+        if any([name.startswith("tenon/" + place) for place in ctx.attr.places]) and
+           name not in ["tenon/" + header for header in ctx.attr.without]
     }
     paths = [header.path for header in files_of.values()]
     stamps = []
@@ -122,6 +123,7 @@ self_contained = rule(
         defines = attr.string_list(),
         headers = attr.label_list(allow_files = True),
         places = attr.string_list(mandatory = True),
+        without = attr.string_list(doc = "Headers of these places that include what `deps` lack."),
     ),
     toolchains = ["@bazel_tools//tools/cpp:toolchain_type"],
 )
