@@ -52,7 +52,7 @@ void run_model(int rank, Arguments& arguments, const Registry& registry) {
   request.show(outputs, outputs.size());
 }
 
-void run_command(int rank, int argc, char** argv) {
+void run_rank(int rank, int argc, char** argv) {
   simd::check_request();
   Registry registry = standard_registry();
   register_com_microsoft(registry);
@@ -88,7 +88,7 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   namespace tool = tenon::tool;
   try {
-    tool::run_command(rank, argc, argv);
+    tool::run_rank(rank, argc, argv);
   } catch (const tool::UsageError& e) {
     tool::end_all(rank, 2, e.message, tool::usage);
   } catch (const std::exception& e) {

@@ -38,7 +38,7 @@ wrong() {
   said=$(ranks "$3" $mpi "${@:4}" 2>&1)
   status=$?
   [ $status -eq "$1" ] || fail "'${*:4}' ends with $status: $said"
-  [[ $said == *"tenon-mpi: $2"* ]] || fail "'${*:4}' says: $said"
+  [[ $said == *"tenon-mpi: "*"$2"* ]] || fail "'${*:4}' says: $said"
   [ "$(grep -c "tenon-mpi: " <<< "$said")" -eq 1 ] || fail "'${*:4}' is said several times: $said"
 }
 wrong 1 "devices: rank 1: " 2 run "$folder/pipeline.onnx" --configuration two --input rows="$folder/row4.npy"
