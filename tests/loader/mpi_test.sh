@@ -3,7 +3,6 @@
 tool=loader/tenon
 mpi=loader/tenon-mpi
 . tests/devices/mpirun.sh $mpi
-export ASAN_OPTIONS="$ASAN_OPTIONS:detect_leaks=0"
 fail() {
   echo "$@"
   exit 1
