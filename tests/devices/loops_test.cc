@@ -143,7 +143,10 @@ TEST_CASE("Moves divide over the axes that stay together") {
   CHECK(divide(op::Reshape{}, {{6, 4}, list({4, 6})}) == Counts{2});
   CHECK(divide(op::Concat{.axis = 1}, {{4, 2, 3}, {4, 5, 3}}) == Counts{4, 3});
   CHECK(divide(op::Split{.axis = 1}, {{4, 5, 3}, list({2, 3})}, 2) == Counts{4, 3});
-  CHECK(divide(op::Gather{.axis = 1}, {{4, 9, 5}, list({7, 0, 3})}) == Counts{4, 5, 3});
+  CHECK(divide(op::Gather{.axis = 1}, {{4, 9, 5}, list({7, 0, -2})}) == Counts{4, 5, 3, -9});
+  Tensor<int64_t> rows(Extents{2, 2});
+  for (int64_t k = 0; k < 4; ++k) rows[k] = 3 * k - 4;
+  CHECK(divide(op::Gather{}, {{7, 3}, rows}) == Counts{3, 2, 2, -7});
 }
 
 }  // namespace

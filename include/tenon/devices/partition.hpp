@@ -1,6 +1,7 @@
 // Partition: the graphs of several ranks that together compute what one graph computes.
 #pragma once
 
+#include "tenon/devices/lookup.hpp"
 #include "tenon/devices/work.hpp"
 
 namespace tenon::TENON_ABI::devices {
@@ -71,10 +72,17 @@ class Partition {
         op = tenon::detail::with_bodies(op, [&](std::string_view, const auto&, const CapturingBody& body) {
           return body.moved(to_.graph(), captured);
         });
+      const op::LoopAxis& lookup = work.loop.lookup;
+      ValueId indices = -1;
       if (!work.pieces.whole()) divide(op, in, n, work, part);
+      if (lookup.operand >= 0) {
+        ValueId& operand = in[static_cast<std::size_t>(lookup.operand)];
+        indices = std::exchange(operand, add(OwnIndices{bounds(work, part)}, {operand}));
+      }
       std::vector<std::string> names;
       for (const ValueId v : n.outputs) names.push_back(from_.entry(v).name);
       results = to_.graph().add_node(n.name, std::move(op), std::move(in), names);
+      if (indices >= 0) results[0] = add(OwnResults{bounds(work, part), lookup.axis}, {results[0], indices});
     }
     const bool sums = !work.pieces.whole() && work.loop.out.empty();
     for (std::size_t k = 0; k < n.outputs.size(); ++k) {
@@ -92,6 +100,14 @@ class Partition {
         to_.define(v, *asked, id);
       }
     }
+  }
+
+  ValueId add(const auto& op, std::vector<ValueId> inputs) {
+    return to_.graph().add_node({}, AnyOperator::make(op), std::move(inputs), std::vector<std::string>(1))[0];
+  }
+  static std::vector<int64_t> bounds(const Work& work, int part) {
+    const auto k = static_cast<std::size_t>(part);
+    return {work.pieces.cuts[k], work.pieces.cuts[k + 1], work.loop.count};
   }
 
   // Gives the operator the share of a part in numbers that count the loop's iterations.

@@ -21,6 +21,9 @@ struct WorkLoop {
   std::vector<int> once{};                     ///< of a sum: optional operands that only one part gets
   std::vector<std::string_view> attributes{};  ///< integers of which each part gets its share
   std::vector<LoopAxis> elements{};            ///< the same of elements of operands, by their place
+  /// Of a sum: an operand whose elements are numbers of iterations, negative ones counted from the end, and
+  /// the axis of output 0 at which its axes begin. A part has zeros for the iterations of others.
+  LoopAxis lookup{-1, -1};
 
   /// The loop's axis in a list, -1 if there is none.
   static int axis_of(std::span<const LoopAxis> list, int operand) {

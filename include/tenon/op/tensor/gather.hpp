@@ -57,6 +57,7 @@ struct Gather {
     for (int d = 0; d < rank; ++d)
       if (d != along) l.over({{0, d}}, {{0, d < along ? d : d + indices - 1}});
     for (int d = 0; d < indices; ++d) l.over({{1, d}}, {{0, along + d}});
+    if (types::numeric_bf16.contains(l.in(0).type)) l.sum({{0, along}}).lookup = {1, along};
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
