@@ -61,6 +61,7 @@ int extract(Arguments arguments);
 int diff(Arguments arguments);
 int dump(Arguments arguments);
 int simplify(Arguments arguments);
+int shard(Arguments arguments);
 int compare(Arguments arguments);
 int train(Arguments arguments);
 int bench(Arguments arguments);

@@ -37,8 +37,9 @@ constexpr std::string_view usage = R"(usage: tenon COMMAND …
       code is 1 if any differs by more than A + R × its size (by default 1e-5 and 1e-3)
   dump MODEL --dot | --html [-o FILE]
       a drawing: for graphviz, or a page with folding and search
-  infer MODEL [--shape NAME=N,INPUT=1x3x224x224…]… [--strict] [-o OUTPUT [--external BYTES]]
-      types and extents of all values; -o writes them into a copy of the model
+  infer MODEL [--shape NAME=N,INPUT=1x3x224x224…]… [--strict] [--devices] [-o OUTPUT [--external BYTES]]
+      types and extents of all values; -o writes them into a copy of the model; --devices prints what each
+      device has of the values that the model's device configurations place
   infer --check DIR
       compares with the calls of ONNX's shape inference that DIR/index.jsonl records
   check MODEL [--full] [--pedantic]
@@ -74,6 +75,13 @@ constexpr std::string_view usage = R"(usage: tenon COMMAND …
       -o OUTPUT [--external BYTES]
       the model with its constant parts computed, and without nodes on which no output depends; nodes become
       constants of up to N bytes, by default 1 MiB
+  shard MODEL --devices N [--tensor | --pipeline S] [--shape NAME=N,INPUT=1x3x224x224…]…
+      -o OUTPUT [--external BYTES]
+      the model annotated for N devices, in place of its device configurations: --tensor cuts weights into N
+      pieces, those of attention by heads, of MLPs by columns, then rows, and tables by rows; --pipeline makes S
+      stages of equal work, each on N/S devices, which cut its weights; by default a stage for each device if
+      most multiplications are those of convolutions, else --tensor; prints the bytes of weights that each rank
+      holds, and the bytes that it sends in a run, in which extents that the model leaves open count as 1
   train MODEL --steps N [--input NAME=FILE.npy|FILE.pb]… [--data DIR]… [--algorithm K]… [--no-init]
       [--threads N] [-o OUTPUT [--external BYTES]]
       runs the initialization and then N times the algorithms of the model's training information, all or
@@ -123,6 +131,7 @@ constexpr struct {
                 {"extract", extract},
                 {"diff", diff},
                 {"simplify", simplify},
+                {"shard", shard},
                 {"dump", dump},
                 {"train", train},
                 {"compare", compare},

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "loader/devices/device_extents.hpp"
 #include "loader/display.hpp"
 #include "loader/edit/names.hpp"
 #include "loader/message.hpp"
@@ -146,12 +147,13 @@ int infer(Arguments arguments) {
   fs::path model, suite;
   ModelOutput output;
   ShapeSet shapes;
-  bool strict = false;
+  bool strict = false, devices = false;
   while (!arguments.empty()) {
     const std::string word = arguments.take();
     if (word == "--check") suite = arguments.value(word);
     else if (output.takes(word, arguments)) continue;
     else if (word == "--strict") strict = true;
+    else if (word == "--devices") devices = true;
     else if (word == "--shape") add_shapes(shapes, arguments.value(word));
     else if (word.starts_with("-") || !model.empty())
       throw UsageError{str_cat("infer takes one model, and not '", word, "'")};
@@ -166,7 +168,9 @@ int infer(Arguments arguments) {
     fix_shapes(shaped_model, shapes, arguments.registry());
     loader::infer_shapes(proto, {.registry = arguments.registry(), .strict = strict});
   });
-  if (!output.is_given()) return print(proto.graph(), ""), 0;
+  if (devices) loader::in_file(model, [&] { std::fputs(loader::device_extents(proto).c_str(), stdout); });
+  else if (!output.is_given()) print(proto.graph(), "");
+  if (!output.is_given()) return 0;
   output.write(std::move(proto), shaped_model.folder());
   return 0;
 }

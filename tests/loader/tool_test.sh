@@ -91,7 +91,7 @@ head -c 60 "$folder/loop.onnx" > "$bad/cut.onnx"
 for name in none.onnx none.onnxtxt folder.onnx empty.onnx text.onnx text.onnxtxt cut.onnx; do
   for command in "run F" "info F" "dump F --dot" "infer F" "check F" "convert F --opset 20 -o O" "parse F" "print F" \
     "inline F -o O" "merge F M -o O" "merge M F -o O" "extract F --inputs a --outputs b -o O" "diff F M" "diff M F" \
-    "simplify F -o O" "train F --steps 1" "bench F --iters 1" "compare F M" "compare M F"; do
+    "simplify F -o O" "shard F --devices 1 -o O" "train F --steps 1" "bench F --iters 1" "compare F M" "compare M F"; do
     words=()
     for word in $command; do
       case $word in
@@ -351,6 +351,47 @@ said=$($tool run "$folder/same.onnxtxt" --input x=random:2 --input y=random:3 2>
 said=$($tool run "$folder/open.onnx" --shape N=2 --no-passes --profile "$folder/trace.json") || fail "run --profile ends with $?"
 [[ $said == "y: "*"medians of "*Add* ]] || fail "$said"
 [[ $(cat "$folder/trace.json") == "["*'"cat":"Add"'*"]" ]] || fail "$(cat "$folder/trace.json")"
+
+# Annotations for devices: written, checked, and shown for each device.
+cat > "$folder/mlp.onnxtxt" <<'END'
+<ir_version: 8, opset_import: ["" : 20]>
+g (float[N, 2] x) => (float[N, 2] y)
+  <float[2, 4] w1 = {1, 2, 3, 4, 5, 6, 7, 8}, float[4, 2] w2 = {1, 2, 3, 4, 5, 6, 7, 8}> {
+   h = MatMul (x, w1)
+   r = Relu (h)
+   y = MatMul (r, w2)
+}
+END
+said=$($tool shard "$folder/mlp.onnxtxt" --devices 2 --tensor -o "$folder/two.onnx") || fail "shard ends with $?"
+[[ $said == "rank 0: holds 32 bytes of weights, sends "*" bytes in a run
+rank 1: holds 32 bytes of weights, sends 8 bytes in a run" ]] || fail "$said"
+$tool check --full "$folder/two.onnx" || fail "check of annotations ends with $?"
+said=$($tool infer "$folder/two.onnx" --devices) || fail "infer --devices ends with $?"
+[ "$said" = "configuration 'devices': 2 devices
+node 'h' (MatMul)
+  w1 float[2,4], axis 1 in 2 pieces
+    device 0: [2,2], axis 1 from 0
+    device 1: [2,2], axis 1 from 2
+node 'r' (Relu)
+  h float[N,4], axis 1 in 2 pieces
+    device 0: [N,2], axis 1 from 0
+    device 1: [N,2], axis 1 from 2
+node 'y' (MatMul)
+  r float[N,4], axis 1 in 2 pieces
+    device 0: [N,2], axis 1 from 0
+    device 1: [N,2], axis 1 from 2
+  w2 float[4,2], axis 0 in 2 pieces
+    device 0: [2,2], axis 0 from 0
+    device 1: [2,2], axis 0 from 2" ] || fail "$said"
+$tool shard "$folder/two.onnx" --devices 2 --pipeline 2 -o "$folder/stages.onnx" > /dev/null || fail "shard ends with $?"
+said=$($tool infer "$folder/stages.onnx" --devices)
+[[ $said == *"(MatMul), stage 0"*"(MatMul), stage 1" ]] || fail "$said"
+for options in "--devices 0" "--devices 2 --tensor --pipeline 2" "--tensor" "--devices 2 --pipeline 0"; do
+  $tool shard "$folder/mlp.onnxtxt" $options -o "$folder/two.onnx" 2> /dev/null
+  [ $? -eq 2 ] || fail "shard $options is accepted"
+done
+said=$($tool shard "$folder/mlp.onnxtxt" --devices 5 --tensor -o "$folder/two.onnx" 2>&1) && fail "4 columns make 5 pieces"
+[[ $said == *"mlp.onnxtxt: devices: the graph has no weights that can be cut into 5 pieces" ]] || fail "$said"
 
 # Operators of com.microsoft are the tool's like ONNX's, and those that it does not have are refused with advice.
 cat > "$folder/microsoft.txt" <<'END'

@@ -122,7 +122,7 @@ class Partition {
     });
     for (const op::LoopAxis& e : work.loop.elements) {
       const ValueId v = n.inputs[static_cast<std::size_t>(e.operand)];
-      const op::Info info = WorkChoice::info_of(from_.entry(v));
+      const op::Info info = info_of(from_.entry(v));
       Ints list;
       op::Loops({&info, 1}, {}).integers(0, list);
       Tensor<int64_t> numbers(Extents{list.size()});

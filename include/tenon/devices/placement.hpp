@@ -18,6 +18,17 @@ struct Sharding {
     int64_t axis = 0;    ///< negative: counted from the end
     int64_t shards = 1;  ///< pieces
     int64_t blocks = 0;  ///< of equal size, which stay together; 0: each element may begin a piece
+
+    /// The first elements of the pieces of an axis of this extent, and the extent. None if it does not
+    /// consist of blocks, or has fewer than pieces.
+    std::vector<int64_t> bounds(int64_t extent) const {
+      const int64_t count = blocks > 0 ? blocks : extent;
+      if (shards < 1 || shards > count || extent % count != 0) return {};
+      std::vector<int64_t> list;
+      for (int64_t k = 0; k <= shards; ++k)
+        list.push_back((k * (count / shards) + k * (count % shards) / shards) * (extent / count));
+      return list;
+    }
   };
   std::vector<Cut> cuts{};
   std::vector<Ranks> holders{};  ///< of each piece

@@ -24,6 +24,12 @@ void abort_on_failure(Transport& transport, F f) {
   std::rethrow_exception(failed);
 }
 
+/// What the other ranks get ahead of an input's elements.
+struct InputHeader {
+  int64_t given = 0, type = 0;
+  Header extents;
+};
+
 }  // namespace detail
 
 /// Every rank makes one, from the same graph, placement and options, and calls `run` as often as rank 0 does.
@@ -81,11 +87,6 @@ class ShardedSession {
     std::string name;
     Ranks ranks;  // 0, and those that read it
   };
-  struct Header {
-    int64_t given = 0, type = 0;
-    detail::Header extents;
-  };
-
   void share_needs() {
     Ranks all;
     for (int r = 0; r < transport_->size(); ++r) all.push_back(r);
@@ -119,7 +120,7 @@ class ShardedSession {
     return values;
   }
   void exchange(const Input& input, Value& value) {
-    Header header;
+    detail::InputHeader header;
     const bool first = transport_->rank() == 0;
     if (first && value) {
       if (!value.is_tensor() || is_string(value.tensor().dtype()))

@@ -20,6 +20,30 @@ struct Work {
   op::WorkLoop loop{};
 };
 
+/// Type, extents, and the elements of constants.
+inline op::Info info_of(const Graph::ValueEntry& e) {
+  op::Info info = e.info;
+  if (e.source == Graph::Source::constant) info.data = op::info_of(e.content).data;
+  return info;
+}
+
+/// The loops over which the work of a node can be divided before the run.
+inline std::vector<op::WorkLoop> loops_of(const Graph& graph, const Graph::Node& n) {
+  std::vector<op::Info> in, out;
+  for (const ValueId v : n.inputs) in.push_back(v < 0 ? op::Info{} : info_of(graph.entry(v)));
+  for (const ValueId v : n.outputs) out.push_back(graph.entry(v).info);
+  std::vector<op::WorkLoop> loops = n.op.loops(in, out);
+  // Numbers in operands can be divided if they are known.
+  const op::Loops known(in, out);
+  std::erase_if(loops, [&](const op::WorkLoop& loop) {
+    return std::ranges::any_of(loop.elements, [&](const op::LoopAxis& e) {
+      Ints list;
+      return !known.integers(e.operand, list) || e.axis >= list.size();
+    });
+  });
+  return loops;
+}
+
 class WorkChoice {
  public:
   WorkChoice(const Graph& graph, const Placement& placement, const PartitionOptions& options,
@@ -31,12 +55,6 @@ class WorkChoice {
     find_stages();
   }
 
-  /// Type, extents, and the elements of constants.
-  static op::Info info_of(const Graph::ValueEntry& e) {
-    op::Info info = e.info;
-    if (e.source == Graph::Source::constant) info.data = op::info_of(e.content).data;
-    return info;
-  }
   /// How a node asks an operand or a result to lie; nothing if it does not, or names no devices.
   std::optional<Pieces> annotated(const Graph::Node& n, ValueId v) const {
     const NodePlacement* const p = placement_of(n);
@@ -58,16 +76,14 @@ class WorkChoice {
       if (!pieces.whole()) refuse(n, str_cat(of, "cuts several axes"));
       if (!extent.known())
         refuse(n, str_cat(of, "cuts axis ", cut.axis, ", whose extent is not known before the run"));
-      const int64_t blocks = cut.blocks > 0 ? cut.blocks : extent.value();
-      if (cut.shards < 1 || cut.shards > blocks || extent.value() % blocks != 0)
+      pieces.cuts = cut.bounds(extent.value());
+      if (pieces.cuts.empty())
         refuse(n, str_cat(of, "cuts axis ", cut.axis, " of ", extent.value(), " elements into ", cut.shards,
-                          " pieces of whole blocks, of which there are ", blocks));
+                          " pieces of whole blocks, of which there are ",
+                          cut.blocks > 0 ? cut.blocks : extent.value()));
       if (static_cast<std::size_t>(cut.shards) != s.holders.size())
         refuse(n, str_cat(of, "has another number of pieces than of devices"));
       pieces.axis = resolve_axis(cut.axis, dims.rank());
-      const int64_t block = extent.value() / blocks;
-      for (int64_t k = 0; k <= cut.shards; ++k)
-        pieces.cuts.push_back((k * (blocks / cut.shards) + k * (blocks % cut.shards) / cut.shards) * block);
     }
     if (pieces.holders.size() != (pieces.whole() ? 1 : pieces.cuts.size() - 1) ||
         std::ranges::any_of(pieces.holders, &Ranks::empty))
@@ -110,7 +126,7 @@ class WorkChoice {
     std::optional<std::vector<op::WorkLoop>> loops;
     const auto try_pieces = [&](bool result, std::size_t k, ValueId v, const std::optional<Pieces>& pieces) {
       if (work || !pieces || pieces->whole() || !n.op.spec().deterministic) return;
-      if (!loops) loops = loops_of(n);
+      if (!loops) loops = loops_of(from_, n);
       work = work_for(*loops, result, static_cast<int>(k), v, *pieces);
     };
     for (std::size_t k = 0; k < in.size(); ++k) try_pieces(false, k, n.inputs[k], in[k]);
@@ -180,22 +196,6 @@ class WorkChoice {
     if (loop.out.empty() && pieces.rings().empty()) return {};
     return work;
   }
-  std::vector<op::WorkLoop> loops_of(const Graph::Node& n) const {
-    std::vector<op::Info> in, out;
-    for (const ValueId v : n.inputs) in.push_back(v < 0 ? op::Info{} : info_of(from_.entry(v)));
-    for (const ValueId v : n.outputs) out.push_back(from_.entry(v).info);
-    std::vector<op::WorkLoop> loops = n.op.loops(in, out);
-    // Numbers in operands can be divided if they are known.
-    const op::Loops known(in, out);
-    std::erase_if(loops, [&](const op::WorkLoop& loop) {
-      return std::ranges::any_of(loop.elements, [&](const op::LoopAxis& e) {
-        Ints list;
-        return !known.integers(e.operand, list) || e.axis >= list.size();
-      });
-    });
-    return loops;
-  }
-
   // The work in which operand (result) `k` lies so, if there is any.
   std::optional<Work> work_for(const std::vector<op::WorkLoop>& loops, bool result, int k, ValueId v,
                                const Pieces& pieces) const {

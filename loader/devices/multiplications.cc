@@ -1,0 +1,70 @@
+#include "loader/devices/multiplications.hpp"
+
+#include "tenon/base/platform/overflow.hpp"
+#include "tenon/devices/work.hpp"
+
+namespace tenon::TENON_ABI::loader {
+namespace {
+
+constexpr int64_t most_multiplications = int64_t{1} << 42;
+
+int64_t times(int64_t a, int64_t b) { return tenon::detail::bounded_product(a, b, most_multiplications); }
+
+int64_t known_or_one(Dim d) { return d.known() ? d.value() : 1; }
+
+Product product_at_depth(const Graph& graph, const Graph::Node& node, int depth) {
+  const auto loops = devices::detail::loops_of(graph, node);
+  const op::WorkLoop* product = nullptr;
+  bool grouped = false;
+  for (const op::WorkLoop& loop : loops) {
+    if (loop.in.size() < 2 || loop.lookup.operand >= 0) continue;
+    if (loop.out.empty()) product = &loop, grouped = false;
+    else if (product == nullptr && !loop.attributes.empty()) product = &loop, grouped = true;
+  }
+  const bool function = (product == nullptr || grouped) && node.op.lowers();
+  if (const auto body = function && depth < 4 ? graph.function_of(node) : std::nullopt) {
+    Product sum;
+    for (const Graph::Node& n : body->nodes())
+      sum.multiplications = std::min(
+          sum.multiplications + product_at_depth(*body, n, depth + 1).multiplications, most_multiplications);
+    return sum;
+  }
+  if (product == nullptr || node.outputs[0] < 0) return {};
+  const auto axis_in = [](const op::WorkLoop& loop, int operand, int axis) {
+    return std::ranges::any_of(loop.in,
+                               [&](const op::LoopAxis& a) { return a.operand == operand && a.axis == axis; });
+  };
+  // An element of the result takes as many products as the second operand has elements for it: those along
+  // all axes that the result does not loop over.
+  const int second = product->in[1].operand;
+  const Dims& weights = graph.entry(node.inputs[static_cast<std::size_t>(second)]).info.dims;
+  Product p{.multiplications = times(1, elements_of(graph.entry(node.outputs[0]).info)), .windows = grouped};
+  for (int axis = 0; axis < weights.rank(); ++axis) {
+    const auto loop = std::ranges::find_if(loops, [&](const auto& l) { return axis_in(l, second, axis); });
+    if (loop == loops.end() || loop->out.empty())
+      p.multiplications = times(p.multiplications, known_or_one(weights[axis]));
+    if (loop == loops.end() && known_or_one(weights[axis]) > 1) p.windows = true;
+  }
+  // Windows of one element: axes of the first operand in no loop.
+  const int first = product->in[0].operand;
+  const Dims& x = graph.entry(node.inputs[static_cast<std::size_t>(first)]).info.dims;
+  for (int axis = 0; axis < x.rank(); ++axis)
+    if (known_or_one(x[axis]) > 1 &&
+        std::ranges::none_of(loops, [&](const auto& l) { return axis_in(l, first, axis); }))
+      p.windows = true;
+  return p;
+}
+
+}  // namespace
+
+int64_t elements_of(const op::Info& info) {
+  if (info.type.kind != Kind::tensor || !info.dims.ranked()) return 0;
+  int64_t count = 1;
+  for (const Dim d : info.dims)
+    if (tenon::detail::mul_overflow(count, known_or_one(d), &count)) return INT64_MAX / 64;
+  return std::min<int64_t>(count, INT64_MAX / 64);
+}
+
+Product product_of(const Graph& graph, const Graph::Node& node) { return product_at_depth(graph, node, 0); }
+
+}  // namespace tenon::TENON_ABI::loader

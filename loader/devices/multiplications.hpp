@@ -1,0 +1,22 @@
+// The work of nodes, from their extents.
+#pragma once
+
+#include "tenon/graph/graph.hpp"
+
+namespace tenon::TENON_ABI::loader {
+
+/// The elements of a tensor. Extents that are not known count as 1; 0 if the rank is not, or for other
+/// values.
+int64_t elements_of(const op::Info& info);
+
+struct Product {
+  int64_t multiplications = 0;  ///< 0: the node is no product. At most 2^42
+  bool windows = false;         ///< whether it slides weights along axes, as a convolution does
+};
+
+/// The products of a node. A product is known by its loops: one that runs over axes of two operands, over
+/// which the result is a sum, or which share it in groups. Other nodes count as their functions do, if they
+/// have one; bodies count as nothing.
+Product product_of(const Graph& graph, const Graph::Node& node);
+
+}  // namespace tenon::TENON_ABI::loader

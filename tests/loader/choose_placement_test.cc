@@ -1,0 +1,333 @@
+// Placements that are chosen for graphs: what is cut where, what ranks hold and send, and that runs agree.
+#include "loader/devices/choose_placement.hpp"
+
+#include "loader/devices/multiplications.hpp"
+#include "loader/devices/rank_costs.hpp"
+#include "loader/devices/stages.hpp"
+#include "tenon/devices/sharded_session.hpp"
+#include "tenon/op/math/add.hpp"
+#include "tenon/op/math/gemm.hpp"
+#include "tenon/op/math/mat_mul.hpp"
+#include "tenon/op/math/mul.hpp"
+#include "tenon/op/math/relu.hpp"
+#include "tenon/op/math/softmax.hpp"
+#include "tenon/op/nn/attention.hpp"
+#include "tenon/op/nn/conv.hpp"
+#include "tenon/op/nn/layer_normalization.hpp"
+#include "tenon/op/tensor/gather.hpp"
+#include "tenon/op/tensor/reshape.hpp"
+#include "tenon/op/tensor/split.hpp"
+#include "tenon/op/tensor/transpose.hpp"
+#include "tests/devices/sharded.hpp"
+
+namespace tenon {
+namespace {
+
+using devices::Placement;
+using devices::Ranks;
+using devices::Transport;
+using devices::Transports;
+using loader::PlacementChoice;
+using loader::RankCost;
+
+// A graph whose values have names.
+struct Built {
+  Graph g{};
+  Feeds feeds{};
+  uint32_t seed = 0;
+
+  ValueId input(const Extents& extents) {
+    Tensor<float> x = devices::numbers(extents, ++seed);
+    feeds.emplace_back("x", x);
+    return g.add_input("x", DType::float32, Dims(extents));
+  }
+  ValueId weights(const std::string& name, const Extents& extents) {
+    return g.add_constant(name, devices::numbers(extents, ++seed));
+  }
+  ValueId list(std::initializer_list<int64_t> numbers) {
+    Tensor<int64_t> t(Extents{static_cast<int64_t>(numbers.size())});
+    std::ranges::copy(numbers, t.data());
+    return g.add_constant({}, std::move(t));
+  }
+  ValueId add(const std::string& name, const auto& op, std::vector<ValueId> in) {
+    return g.add_node(name, AnyOperator::make(op), std::move(in), std::vector{name})[0];
+  }
+};
+
+// x (4, 6) through products of these widths.
+Built perceptron(const std::vector<int64_t>& widths) {
+  Built b;
+  ValueId x = b.input({4, widths[0]});
+  for (std::size_t k = 1; k < widths.size(); ++k) {
+    const std::string n = std::to_string(k);
+    x = b.add("h" + n, op::MatMul{}, {x, b.weights("w" + n, {widths[k - 1], widths[k]})});
+    x = b.add("s" + n, op::Add{}, {x, b.weights("b" + n, {widths[k]})});
+    if (k + 1 < widths.size()) x = b.add("r" + n, op::Relu{}, {x});
+  }
+  b.g.add_output("y", x);
+  return b;
+}
+
+// Two layers of attention with `heads` heads of 4 elements over (1, 5, heads * 4), each with an MLP,
+// residuals and normalisations, after a table of 12 rows and before its product with the result.
+Built transformer(int64_t heads, bool fused = false) {
+  Built b;
+  const int64_t width = heads * 4;
+  Tensor<int64_t> tokens(Extents{1, 5});
+  for (int64_t k = 0; k < 5; ++k) tokens[k] = (5 * k + 11) % 24 - 12;
+  b.feeds.emplace_back("x", tokens);
+  const ValueId table = b.weights("table", {12, width});
+  ValueId x = b.add("embedded", op::Gather{}, {table, b.g.add_input("x", DType::int64, Dims{1, 5})});
+  for (const std::string layer : {"1.", "2."}) {
+    const auto product = [&](const std::string& name, ValueId of, int64_t in, int64_t out) {
+      const ValueId p =
+          b.add(layer + name + "p", op::MatMul{}, {of, b.weights(layer + name + "w", {in, out})});
+      return b.add(layer + name, op::Add{}, {b.weights(layer + name + "b", {out}), p});
+    };
+    const auto normalised = [&](const std::string& name, ValueId of) {
+      return b.add(layer + name, op::LayerNormalization{}, {of, b.weights(layer + name + "g", {width})});
+    };
+    const ValueId n = normalised("n", x);
+    ValueId q = product("q", n, width, width), k = product("k", n, width, width),
+            v = product("v", n, width, width);
+    ValueId a = -1;
+    if (fused) {
+      a = b.add(layer + "a", op::Attention{.kv_num_heads = heads, .q_num_heads = heads}, {q, k, v});
+    } else {
+      const auto apart = [&](const std::string& name, ValueId of, Ints order) {
+        const ValueId r = b.add(layer + name + "r", op::Reshape{}, {of, b.list({0, 0, heads, 4})});
+        return b.add(layer + name + "t", op::Transpose{.perm = order}, {r});
+      };
+      q = apart("q", q, {0, 2, 1, 3}), k = apart("k", k, {0, 2, 3, 1}), v = apart("v", v, {0, 2, 1, 3});
+      const ValueId s = b.add(layer + "s", op::MatMul{}, {q, k});
+      const ValueId m = b.add(layer + "m", op::Mul{}, {s, b.weights(layer + "scale", {})});
+      a = b.add(layer + "a", op::MatMul{}, {b.add(layer + "p", op::Softmax{}, {m}), v});
+      a = b.add(layer + "at", op::Transpose{.perm = {0, 2, 1, 3}}, {a});
+      a = b.add(layer + "ar", op::Reshape{}, {a, b.list({0, -1, width})});
+    }
+    x = b.add(layer + "x", op::Add{}, {x, product("o", a, width, width)});
+    const ValueId up = product("u", normalised("l", x), width, 4 * width);
+    x = b.add(layer + "y", op::Add{},
+              {x, product("d", b.add(layer + "r", op::Relu{}, {up}), 4 * width, width)});
+  }
+  x = b.add("last", op::MatMul{}, {x, b.add("turned", op::Transpose{}, {table})});
+  b.g.add_output("y", b.add("y", op::Softmax{}, {x}));
+  return b;
+}
+
+// Convolutions of a picture of (1, 3, 9, 9), the fourth in groups, with a shortcut, and a product.
+Built convolutional() {
+  Built b;
+  ValueId x = b.input({1, 3, 9, 9});
+  const auto conv = [&](const std::string& name, ValueId of, Extents w, op::Conv c = {.pads = {1, 1, 1, 1}}) {
+    const ValueId bias = b.weights(name + "b", {w[0]});
+    return b.add(name, op::Relu{}, {b.add(name + "c", c, {of, b.weights(name + "w", w), bias})});
+  };
+  x = conv("1", x, {8, 3, 3, 3});
+  x = b.add("sum", op::Add{}, {x, conv("2", x, {8, 8, 3, 3})});
+  x = conv("3", x, {8, 8, 1, 1}, {});
+  x = conv("4", x, {8, 1, 3, 3}, {.group = 8, .pads = {1, 1, 1, 1}});
+  x = b.add("flat", op::Reshape{}, {x, b.list({1, -1})});
+  b.g.add_output("y", b.add("y", op::Gemm{.transB = 1}, {x, b.weights("w", {5, 648}), b.weights("b", {5})}));
+  return b;
+}
+
+int64_t bytes_of_constants(const Graph& g) {
+  int64_t bytes = 0;
+  for (const Graph::ValueEntry& e : g.values())
+    if (e.source == Graph::Source::constant) bytes += e.content.tensor().bytes();
+  return bytes;
+}
+
+// Runs the graph as chosen; checks what the ranks hold and send. Returns the difference of the results.
+double run(const Built& b, const Placement& placement) {
+  const std::vector<RankCost> costs = loader::rank_costs(b.g, placement);
+  REQUIRE(costs.size() == static_cast<std::size_t>(placement.devices));
+  const Value whole = devices::run_whole(b.g, b.feeds)[0];
+  const Transports ranks = devices::thread_transports(placement.devices);
+  double most = 0;
+  std::mutex mutex;
+  devices::on_ranks(ranks, [&](const std::shared_ptr<Transport>& t) {
+    devices::ShardedSession s(b.g, placement, t);
+    for (int k = 0; k < 2; ++k) {
+      const int64_t before = t->bytes_sent();
+      const Outputs y = s.run(t->rank() == 0 ? b.feeds : Feeds{});
+      const std::lock_guard lock(mutex);
+      CHECK(t->bytes_sent() - before == costs[static_cast<std::size_t>(t->rank())].sent);
+      if (t->rank() == 0) most = std::max(most, devices::difference(whole, y["y"]));
+    }
+  });
+  return most;
+}
+
+int64_t held(const std::vector<RankCost>& costs) { return std::ranges::max(costs, {}, &RankCost::held).held; }
+
+// "w1:0 w2:1": the operands that are cut, and the axes.
+std::string cuts(const Placement& p, std::string_view suffix = "") {
+  std::map<std::string, int64_t> axes;
+  for (const auto& [node, of] : p.nodes)
+    for (const auto& [name, s] : of.tensors) axes[name] = s.cuts.at(0).axis;
+  std::string text;
+  for (const auto& [name, axis] : axes)
+    if (name.ends_with(suffix)) text += str_cat(text.empty() ? "" : " ", name, ":", axis);
+  return text;
+}
+
+TEST_CASE("An MLP is cut by columns, then by rows") {
+  const Built b = perceptron({6, 12, 6});
+  CHECK(cuts(loader::choose_placement(b.g, {.devices = 2})) == "b1:0 h1:1 r1:1 s1:1 w1:1 w2:0");
+  CHECK(loader::choose_placement(b.g, {.devices = 1}).nodes.empty());
+  for (int p = 1; p <= 4; ++p) {
+    CAPTURE(p);
+    for (const std::optional<int> stages : {std::optional<int>(), std::optional<int>(1)}) {
+      const Placement placement = loader::choose_placement(b.g, {p, stages});
+      CHECK(run(b, placement) <= 1e-6);
+      const auto costs = loader::rank_costs(b.g, placement);
+      // Of b2, one rank has the elements; each sends 2 (p - 1) / p of a result, and gets x with a header.
+      CHECK(held(costs) == 4 * (12 / p * (6 + 1 + 6) + 6));
+      for (const RankCost& c : costs) CHECK(c.held == held(costs));
+      CHECK(costs.back().sent == 2 * (p - 1) * (4 * 6 / p) * 4);
+    }
+  }
+  // Of products one after the other, each second one is summed.
+  CHECK(cuts(loader::choose_placement(perceptron({6, 12, 12, 12, 6}).g, {.devices = 3}), "") ==
+        "b1:0 b3:0 h1:1 h3:1 r1:1 r3:1 s1:1 s3:1 w1:1 w2:0 w3:1 w4:0");
+}
+
+TEST_CASE("Attention is cut by heads, tables by rows") {
+  for (const bool fused : {false, true})
+    for (const int64_t heads : {3, 4, 12}) {
+      const Built b = transformer(heads, fused);
+      for (int p = 1; p <= 4; ++p) {
+        CAPTURE(fused);
+        CAPTURE(heads);
+        CAPTURE(p);
+        const Placement placement = loader::choose_placement(b.g, {.devices = p, .stages = 1});
+        CHECK(run(b, placement) <= 1e-6);
+        if (p == 1) continue;
+        const bool whole_heads = heads >= p;
+        CHECK(cuts(placement, "w") == (whole_heads ? "1.dw:0 1.kw:1 1.ow:0 1.qw:1 1.uw:1 1.vw:1 "
+                                                     "2.dw:0 2.kw:1 2.ow:0 2.qw:1 2.uw:1 2.vw:1"
+                                                   : cuts(placement, "w")));
+        CHECK(cuts(placement, "table") == "table:0");
+        if (!whole_heads) continue;
+        // Scales, biases of sums and extents are whole.
+        const int64_t width = 4 * heads, whole = 2 * (4 * width * 4 + 4 + 7 * 4 * 8);
+        const int64_t most = (heads + p - 1) / p * p * bytes_of_constants(b.g) / heads / p;
+        CHECK(held(loader::rank_costs(b.g, placement)) <= most + whole);
+      }
+    }
+}
+
+TEST_CASE("Products whose pieces the next operator cannot take are gathered") {
+  Built b;
+  const ValueId x = b.input({3, 8});
+  const ValueId p = b.add("p", op::MatMul{}, {x, b.weights("w", {8, 24})});
+  const ValueId lengths = b.list({8, 8, 8});
+  const auto parts = b.g.add_node("parts", AnyOperator::make(op::Split{.axis = 1}), {p, lengths},
+                                  std::vector<std::string>{"q", "k", "v"});
+  const ValueId s = b.add("s", op::Mul{}, {parts[0], b.add("t", op::Mul{}, {parts[1], parts[2]})});
+  b.g.add_output("y", b.add("y", op::MatMul{}, {s, b.weights("o", {8, 8})}));
+  for (int n = 2; n <= 4; ++n) {
+    CAPTURE(n);
+    const Placement placement = loader::choose_placement(b.g, {.devices = n, .stages = 1});
+    CHECK(cuts(placement).find("w:1") != std::string::npos);
+    CHECK(run(b, placement) <= 1e-6);
+    CHECK(held(loader::rank_costs(b.g, placement)) <=
+          (24 + n - 1) / n * 8 * 4 + (8 + n - 1) / n * 8 * 4 + 24);
+  }
+}
+
+TEST_CASE("Where a value would be cut along two axes, groups end") {
+  Built b;
+  ValueId x = b.input({3, 8});
+  for (const std::string layer : {"1", "2"}) {
+    const ValueId p = b.add("p" + layer, op::MatMul{}, {x, b.weights("w" + layer, {8, 8})});
+    x = b.add("x" + layer, op::Add{}, {x, b.add("r" + layer, op::Relu{}, {p})});
+  }
+  b.g.add_output("y", x);
+  for (int n = 2; n <= 4; ++n) {
+    CAPTURE(n);
+    const Placement placement = loader::choose_placement(b.g, {.devices = n, .stages = 1});
+    CHECK(run(b, placement) <= 1e-6);
+    CHECK(held(loader::rank_costs(b.g, placement)) <= 2 * 8 * ((8 + n - 1) / n) * 4);
+  }
+}
+
+TEST_CASE("Stages of equal work give the same bits") {
+  for (const Built& b : {perceptron({6, 12, 12, 12, 12}), convolutional()})
+    for (int p = 1; p <= 4; ++p) {
+      CAPTURE(p);
+      const Placement placement = loader::choose_placement(b.g, {.devices = p, .stages = p});
+      CHECK(run(b, placement) == 0);
+    }
+  const Built b = convolutional();
+  const auto most_work = [&](int64_t stages) {
+    int64_t most = 0;
+    for (const auto& nodes : loader::divide_into_stages(b.g, stages)) {
+      int64_t sum = 0;
+      for (const std::size_t n : nodes) sum += loader::product_of(b.g, b.g.nodes()[n]).multiplications;
+      most = std::max(most, sum);
+    }
+    return most;
+  };
+  const int64_t work[] = {81 * 8 * 27, 81 * 8 * 72, 81 * 8 * 8, 81 * 8 * 9, 5 * 648};
+  CHECK(most_work(1) == work[0] + work[1] + work[2] + work[3] + work[4]);
+  CHECK(most_work(2) <= (work[0] + work[1]) * 21 / 20);
+  CHECK(most_work(3) == work[1]);
+  CHECK(most_work(5) == work[1]);
+  CHECK_THROWS_WITH_AS(static_cast<void>(loader::divide_into_stages(b.g, 6)),
+                       "devices: the graph's 5 products do not fill 6 pipeline stages", Error);
+  // Convolutions without a choice.
+  CHECK(loader::choose_placement(b.g, {.devices = 3}).nodes.at("y").stage == 2);
+  CHECK(!loader::choose_placement(transformer(4).g, {.devices = 3}).nodes.at("last").stage);
+}
+
+TEST_CASE("Tensors are cut within stages") {
+  for (const bool fused : {false, true}) {
+    const Built b = transformer(4, fused);
+    const Placement placement = loader::choose_placement(b.g, {.devices = 4, .stages = 2});
+    CHECK(run(b, placement) <= 1e-6);
+    CHECK(cuts(placement, "w") ==
+          "1.dw:0 1.kw:1 1.ow:0 1.qw:1 1.uw:1 1.vw:1 2.dw:0 2.kw:1 2.ow:0 2.qw:1 2.uw:1 2.vw:1");
+    CHECK(placement.nodes.at("1.op").tensors.empty() == false);
+  }
+}
+
+TEST_CASE("What cannot be chosen") {
+  const Built b = perceptron({6, 12, 6});
+  const auto refused = [](const Graph& g, const PlacementChoice& choice) {
+    try {
+      static_cast<void>(loader::choose_placement(g, choice));
+    } catch (const Error& e) {
+      return std::string(e.what());
+    }
+    return std::string();
+  };
+  CHECK(refused(b.g, {.devices = 0}) == "devices: a model on 0 devices");
+  CHECK(refused(b.g, {.devices = 1 << 17}) == "devices: a model on 131072 devices");
+  CHECK(refused(b.g, {.devices = 4, .stages = 3}) ==
+        "devices: 4 devices do not divide into 3 pipeline stages");
+  CHECK(refused(b.g, {.devices = 4, .stages = 0}) ==
+        "devices: 4 devices do not divide into 0 pipeline stages");
+  CHECK(refused(b.g, {.devices = 13, .stages = 1}) ==
+        "devices: the graph has no weights that can be cut into 13 pieces");
+  CHECK(refused(b.g, {.devices = 13}) == "devices: the graph's 2 products do not fill 13 pipeline stages");
+  const Graph empty;
+  CHECK(refused(empty, {.devices = 2}) == "devices: the graph's 0 products do not fill 2 pipeline stages");
+  CHECK(refused(empty, {.devices = 1}) == "");
+}
+
+TEST_CASE("Extents that only the run knows") {
+  for (const std::optional<int> stages : {1, 2}) {
+    Built b;
+    const ValueId x = b.g.add_input("x", DType::float32, Dims{b.g.symbol("batch"), 6});
+    const ValueId h = b.add("h", op::Relu{}, {b.add("p", op::MatMul{}, {x, b.weights("w1", {6, 12})})});
+    b.g.add_output("y", b.add("y", op::MatMul{}, {h, b.weights("w2", {12, 6})}));
+    b.feeds.emplace_back("x", devices::numbers({1, 6}, 9));  // extents count as 1
+    CHECK(run(b, loader::choose_placement(b.g, {.devices = 2, .stages = stages})) <= 1e-6);
+  }
+}
+
+}  // namespace
+}  // namespace tenon

@@ -1,0 +1,205 @@
+// Models that are annotated automatically: the file that is written, and runs of it on several ranks.
+#include "loader/devices/shard.hpp"
+
+#include "loader/devices/device_extents.hpp"
+#include "loader/devices/read_placement.hpp"
+#include "loader/message.hpp"
+#include "tenon/devices/load.hpp"
+#include "tests/devices/sharded.hpp"
+#include "tests/loader/folder.hpp"
+
+namespace tenon {
+namespace {
+
+using devices::Transport;
+using loader::RankCost;
+
+struct Weights {
+  const char* name;
+  Extents extents;
+};
+
+Model model(std::string_view text, const std::vector<Weights>& weights) {
+  Model m = parse_text(text);
+  uint32_t seed = 10;
+  for (const Weights& w : weights) m.add_initializer(w.name, devices::numbers(w.extents, ++seed));
+  return m;
+}
+
+Model perceptron() {
+  return model(R"(<ir_version: 8, opset_import: ["": 13]>
+    g (float[batch, 8] x) => (float[batch, 8] y) {
+      h = MatMul (x, w1)
+      b = Add (h, b1)
+      r = Relu (b)
+      y = MatMul (r, w2)
+    })",
+               {{"w1", {8, 24}}, {"b1", {24}}, {"w2", {24, 8}}});
+}
+
+Model attention() {
+  return model(R"(<ir_version: 12, opset_import: ["": 24, "own": 1]>
+    g (float[1, 5, 24] x) => (float[1, 5, 24] y) {
+      q = own.Project (x, wq)
+      k = own.Project (x, wk)
+      v = own.Project (x, wv)
+      a = Attention <q_num_heads = 6, kv_num_heads = 6> (q, k, v)
+      y = MatMul (a, wo)
+    }
+    <domain: "own", opset_import: ["": 24]>
+    Project (x, w) => (y) { y = MatMul (x, w) })",
+               {{"wq", {24, 24}}, {"wk", {24, 24}}, {"wv", {24, 24}}, {"wo", {24, 24}}});
+}
+
+Model lookup() {
+  return model(R"(<ir_version: 8, opset_import: ["": 17]>
+    g (float[2, 12] x) => (float[2, 12] y) {
+      ids = Constant <value_ints = [3, -1]> ()
+      rows = Gather (table, ids)
+      s = Mul (x, rows)
+      turned = Transpose (table)
+      y = MatMul (s, turned)
+    })",
+               {{"table", {12, 12}}});
+}
+
+Model convolutions() {
+  return model(R"(<ir_version: 8, opset_import: ["": 17]>
+    g (float[1, 4, 7, 7] x) => (float[1, 4, 7, 7] y) {
+      a = Conv <pads = [1, 1, 1, 1]> (x, w1)
+      b = Relu (a)
+      c = Conv <pads = [1, 1, 1, 1]> (b, w2)
+      d = Add (b, c)
+      e = Conv (d, w3)
+      f = Conv <group = 4, pads = [1, 1, 1, 1]> (e, w4)
+      y = Sigmoid (f)
+    })",
+               {{"w1", {4, 4, 3, 3}}, {"w2", {4, 4, 3, 3}}, {"w3", {4, 4, 1, 1}}, {"w4", {4, 1, 3, 3}}});
+}
+
+int64_t bytes_of_weights(const Model& m) {
+  int64_t bytes = 0;
+  for (const auto& t : m.proto().graph().initializer()) {
+    int64_t count = 4;
+    for (const int64_t e : t.dims()) count *= e;
+    bytes += count;
+  }
+  return bytes;
+}
+
+// The difference of the results on ranks, of a file in which the weights are external.
+double run(const std::filesystem::path& file, const Session& whole, const std::vector<RankCost>& costs) {
+  Feeds feeds;
+  for (const ValueId v : whole.graph().inputs()) {
+    Extents extents;
+    for (const Dim d : whole.graph().entry(v).info.dims) extents.push_back(d.known() ? d.value() : 1);
+    feeds.emplace_back(whole.graph().entry(v).name, devices::numbers(extents, 3));
+  }
+  const Value expected = whole.run(feeds)["y"];
+  double difference = 0;
+  const auto ranks = devices::thread_transports(static_cast<int>(costs.size()));
+  devices::on_ranks(ranks, [&](const std::shared_ptr<Transport>& t) {
+    devices::ShardedSession s = devices::load_sharded(file, t);
+    const int64_t before = t->bytes_sent();
+    const Outputs y = s.run(t->rank() == 0 ? feeds : Feeds{});
+    const int64_t sent = t->bytes_sent() - before, counted = costs[static_cast<std::size_t>(t->rank())].sent;
+    if (sent != counted) raise(ErrorCode::invalid_argument, "sent", sent, ", and not ", counted);
+    if (t->rank() == 0) difference = devices::difference(expected, y["y"]);
+  });
+  return difference;
+}
+
+TEST_CASE("Annotated models are sound, and run on 1 to 4 ranks") {
+  const Folder folder;
+  const auto file = folder.path() / "model.onnx";
+  const Model models[] = {perceptron(), attention(), lookup(), convolutions()};
+  for (const Model& m : models) {
+    CAPTURE(print_text(m));
+    const Session whole(m.graph());
+    for (int devices = 1; devices <= 4; ++devices)
+      for (const std::optional<int> stages :
+           {std::optional<int>(), std::optional<int>(1), std::optional<int>(2), std::optional<int>(3),
+            std::optional<int>(4)}) {
+        CAPTURE(devices);
+        CAPTURE(stages.value_or(0));
+        Model sharded = m;
+        std::vector<RankCost> costs;
+        try {
+          costs = loader::shard(sharded, {.devices = devices, .stages = stages});
+        } catch (const Error& e) {
+          // Stages that devices or products do not fill.
+          CHECK(stages.value_or(1) > 1);
+          CHECK(std::string(e.what()).find("pipeline stages") != std::string::npos);
+          continue;
+        }
+        CHECK(check(sharded, {.full = true}).empty());
+        CHECK(sharded.proto().configuration_size() == 1);
+        save(sharded, file, {.external_threshold = 1});
+        CHECK(run(file, whole, costs) <= (stages == devices ? 0 : 1e-6));
+        REQUIRE(costs.size() == static_cast<std::size_t>(devices));
+        if (stages == 1)
+          for (const RankCost& c : costs) {
+            // Whole: numbers of the nodes. 6 heads, and 12 rows, are no multiple of 4 but of the other
+            // counts.
+            const int64_t pieces = devices == 4 ? 3 : devices;
+            CHECK(c.held <= bytes_of_weights(m) / pieces + 256);
+          }
+      }
+  }
+}
+
+TEST_CASE("Annotations replace those that are there, and functions become nodes") {
+  Model m = attention();
+  CHECK(loader::shard(m, {.devices = 2}).size() == 2);
+  CHECK(m.proto().functions_size() == 0);
+  CHECK(m.proto().ir_version() == 12);
+  const std::string first = loader::device_extents(m.proto());
+  CHECK(first.starts_with("configuration 'devices': 2 devices\n"));
+  CHECK(first.find("wq float[24,24], axis 1 in 2 pieces of 6 blocks\n"
+                   "    device 0: [24,12], axis 1 from 0\n"
+                   "    device 1: [24,12], axis 1 from 12\n") != std::string::npos);
+  loader::shard(m, {.devices = 3, .stages = 3});
+  CHECK(loader::device_extents(m.proto()).find("pieces") == std::string::npos);
+  loader::shard(m, {.devices = 1});
+  CHECK(loader::device_extents(m.proto()) == "configuration 'devices': 1 device\n");
+  loader::shard(m, {.devices = 2});
+  CHECK(loader::device_extents(m.proto()) == first);
+  Model old = perceptron();
+  loader::shard(old, {.devices = 2});
+  CHECK(old.proto().ir_version() == 11);
+}
+
+TEST_CASE("What each device has") {
+  onnx::ModelProto m = perceptron().proto();
+  devices::Placement placement{.devices = 4, .nodes = {}};
+  placement.nodes["h"].stage = 1;
+  placement.nodes["h"].tensors["w1"] = {.cuts = {{0, 2}, {-1, 2, 3}}, .holders = {{0}, {1}, {2}, {3}}};
+  placement.nodes["h"].tensors["x"] = {.cuts = {{0, 2}}, .holders = {{0, 3}, {1}}};
+  placement.nodes["y"].tensors["y"] = {.cuts = {}, .holders = {{2}}};
+  placement.nodes["y"].tensors["r"] = {.cuts = {{5, 2}}, .holders = {{2}, {1}}};
+  loader::write_placement(m, placement, "four");
+  CHECK(loader::device_extents(m) ==
+        "configuration 'four': 4 devices\n"
+        "node 'h' (MatMul), stage 1\n"
+        "  w1 float[8,24], axis 0 in 2 pieces, axis -1 in 2 pieces of 3 blocks\n"
+        "    device 0: [4,8], axis 0 from 0, axis 1 from 0\n"
+        "    device 1: [4,16], axis 0 from 0, axis 1 from 8\n"
+        "    device 2: [4,8], axis 0 from 4, axis 1 from 0\n"
+        "    device 3: [4,16], axis 0 from 4, axis 1 from 8\n"
+        "  x float[batch,8], axis 0 in 2 pieces\n"
+        "    device 0: [batch/2,8], piece 0 of axis 0\n"
+        "    device 3: [batch/2,8], piece 0 of axis 0\n"
+        "    device 1: [batch/2,8], piece 1 of axis 0\n"
+        "node 'y' (MatMul)\n"
+        "  r ?, axis 5 in 2 pieces\n"
+        "    device 2: […], piece 0 of axis 5\n"
+        "    device 1: […], piece 1 of axis 5\n"
+        "  y float[batch,8]\n"
+        "    device 2: [batch,8]\n");
+  const devices::Placement again = loader::read_placement(m);
+  CHECK(again.nodes.at("h").tensors.at("w1").cuts.at(1).blocks == 3);
+  CHECK(again.nodes.at("h").tensors.at("x").holders == std::vector<devices::Ranks>{{0, 3}, {1}});
+}
+
+}  // namespace
+}  // namespace tenon
