@@ -38,20 +38,23 @@ Product product_at_depth(const Graph& graph, const Graph::Node& node, int depth)
   // all axes that the result does not loop over.
   const int second = product->in[1].operand;
   const Dims& weights = graph.entry(node.inputs[static_cast<std::size_t>(second)]).info.dims;
-  Product p{.multiplications = times(1, elements_of(graph.entry(node.outputs[0]).info)), .windows = grouped};
+  Product p{.multiplications = times(1, elements_of(graph.entry(node.outputs[0]).info))};
+  bool windows = false;
   for (int axis = 0; axis < weights.rank(); ++axis) {
     const auto loop = std::ranges::find_if(loops, [&](const auto& l) { return axis_in(l, second, axis); });
-    if (loop == loops.end() || loop->out.empty())
-      p.multiplications = times(p.multiplications, known_or_one(weights[axis]));
-    if (loop == loops.end() && known_or_one(weights[axis]) > 1) p.windows = true;
+    if (loop != loops.end() && !loop->out.empty()) continue;
+    p.multiplications = times(p.multiplications, known_or_one(weights[axis]));
+    windows = windows || (loop == loops.end() && known_or_one(weights[axis]) > 1);
   }
-  // Windows of one element: axes of the first operand in no loop.
+  // Windows of one element slide along axes of the first operand that are in no loop.
   const int first = product->in[0].operand;
   const Dims& x = graph.entry(node.inputs[static_cast<std::size_t>(first)]).info.dims;
   for (int axis = 0; axis < x.rank(); ++axis)
-    if (known_or_one(x[axis]) > 1 &&
-        std::ranges::none_of(loops, [&](const auto& l) { return axis_in(l, first, axis); }))
-      p.windows = true;
+    windows = windows || (known_or_one(x[axis]) > 1 && std::ranges::none_of(loops, [&](const auto& l) {
+                            return axis_in(l, first, axis);
+                          }));
+  p.windows =
+      windows && graph.entry(node.inputs[static_cast<std::size_t>(second)]).source == Graph::Source::constant;
   return p;
 }
 

@@ -70,7 +70,12 @@ std::vector<RankCost> shard(Model& model, const PlacementChoice& choice, const L
   if (model.proto().functions_size() > 0) inline_functions(model.proto(), {.registry = options.registry});
   if (model.proto().ir_version() < devices_ir_version) convert_ir_version(model.proto(), devices_ir_version);
   const Graph graph = model.graph(options);
+  const bool sound = !has_errors(check(model, {.registry = options.registry}));
   write_placement(model.proto(), choose_placement(graph, choice), "devices");
+  // Such as declared extents that differ from the actual ones.
+  if (sound)
+    for (const Diagnostic& d : check(model, {.registry = options.registry}))
+      if (d.severity == Severity::error) raise(ErrorCode::invalid_model, "devices", to_string(d));
   // What readers of the file will do.
   return rank_costs(graph, read_placement(model.proto()));
 }

@@ -12,8 +12,9 @@ namespace tenon::TENON_ABI::loader {
 /// Calls of the model's functions become nodes, and the IR version 11 if it is older. Returns the costs of
 /// the ranks.
 ///
-/// Errors of Model::graph, inline_functions and choose_placement, and Error{not_supported} of partition:
-/// values that cannot pass from one stage to another.
+/// Errors of Model::graph, inline_functions and choose_placement, Error{invalid_model} for declared extents
+/// that the annotations contradict, and Error{not_supported} of partition: values that cannot pass from one
+/// stage to another.
 std::vector<RankCost> shard(Model& model, const PlacementChoice& choice, const LoadOptions& options = {});
 
 /// Writes a placement of the main graph into the message, in place of all device configurations.

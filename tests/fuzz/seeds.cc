@@ -3,8 +3,10 @@
 // MORE, whose models (*.onnx), values (*.pb, *.npy), pictures and texts (*.txt) are sorted by their names.
 #include <map>
 
+#include "loader/devices/shard.hpp"
 #include "loader/format/attribute.hpp"
 #include "loader/format/tensor.hpp"
+#include "loader/message.hpp"
 #include "loader/text/parse_text.hpp"
 #include "loader/text/print_text.hpp"
 #include "tests/fuzz/support.hpp"
@@ -19,6 +21,9 @@ namespace fs = std::filesystem;
 constexpr std::string_view texts[] = {
     R"(<ir_version: 10, opset_import: ["" : 21]>
 g (float[N,3] x) => (float[N,3] y) <float[3] b = {1, 2, 3}> { a = Add (x, b) y = Relu (a) })",
+    R"(<ir_version: 11, opset_import: ["" : 21]>
+g (float[N,2] x) => (float[N,2] y) <float[2,4] v = {1, 2, 3, 4, 5, 6, 7, 8}, float[4,2] w = {1, 2, 3, 4, 5, 6, 7, 8}> {
+  a = MatMul (x, v) b = Relu (a) y = MatMul (b, w) })",
     R"(<ir_version: 10, opset_import: ["" : 21]>
 g (float[2] x, bool c) => (float[2] y) {
   y = If (c) <then_branch = t () => (float[2] a) { a = Neg (x) },
@@ -81,6 +86,13 @@ struct Corpus {
     add("convert", turn, bytes);
     add("compose", static_cast<char>(turn % 8), bytes);
     add("compose", 20, bytes);
+    add("devices", static_cast<char>(2 * turn + 1), bytes);
+    for (const int stages : {1, 2})
+      accepted([&] {
+        Model annotated(m);
+        loader::shard(annotated, {.devices = 2, .stages = stages}, {.registry = &registry()});
+        add("devices", static_cast<char>(2 * stages), annotated.proto().SerializeAsString());
+      });
     for (const char* target : {"dump", "edit", "export", "simplify"})
       add(target, static_cast<char>(count_ % 251), bytes);
     add("text", 4, bytes);
