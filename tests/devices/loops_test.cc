@@ -1,19 +1,26 @@
 // The loops of operators: for each, the parts' results are the whole's.
 #include "tenon/op/math/add.hpp"
+#include "tenon/op/math/expand.hpp"
 #include "tenon/op/math/gemm.hpp"
 #include "tenon/op/math/mat_mul.hpp"
 #include "tenon/op/math/softmax.hpp"
 #include "tenon/op/math/sum.hpp"
 #include "tenon/op/nn/attention.hpp"
 #include "tenon/op/nn/conv.hpp"
+#include "tenon/op/nn/flatten.hpp"
 #include "tenon/op/nn/layer_normalization.hpp"
+#include "tenon/op/nn/rms_normalization.hpp"
+#include "tenon/op/nn/rotary_embedding.hpp"
 #include "tenon/op/reduction/reduce_max.hpp"
 #include "tenon/op/reduction/reduce_sum.hpp"
 #include "tenon/op/tensor/concat.hpp"
 #include "tenon/op/tensor/gather.hpp"
 #include "tenon/op/tensor/reshape.hpp"
+#include "tenon/op/tensor/slice.hpp"
 #include "tenon/op/tensor/split.hpp"
+#include "tenon/op/tensor/squeeze.hpp"
 #include "tenon/op/tensor/transpose.hpp"
+#include "tenon/op/tensor/unsqueeze.hpp"
 #include "tests/devices/sharded.hpp"
 
 namespace tenon::devices {
@@ -121,6 +128,8 @@ TEST_CASE("Normalisations divide over the axes that they leave apart") {
   CHECK(divide(op::Softmax_1{.axis = 2}, {{4, 5, 6}}) == Counts{4, 5});
   CHECK(divide(op::LayerNormalization{}, {{4, 5, 6}, {6}, {6}}, 3) == Counts{4, 5});
   CHECK(divide(op::LayerNormalization{.axis = 1}, {{4, 5, 6}, {4, 1, 6}, {}}) == Counts{4});
+  CHECK(divide(op::RMSNormalization{}, {{4, 5, 6}, {6}}) == Counts{4, 5});
+  CHECK(divide(op::RMSNormalization{.axis = 1}, {{4, 5, 6}, {4, 1, 6}}) == Counts{4});
   CHECK(divide(op::ReduceSum{}, {{4, 5, 6}, list({1})}) == Counts{4, -5, 6});
   CHECK(divide(op::ReduceSum{.keepdims = 0}, {{4, 5, 6}, list({-1, 0})}) == Counts{-4, 5, -6});
   CHECK(divide(op::ReduceMax{}, {{4, 5}, list({0})}) == Counts{5});
@@ -135,12 +144,32 @@ TEST_CASE("Attention divides over heads and the batch") {
                3) == Counts{6, 2});
 }
 
+TEST_CASE("Rotations divide over heads, the batch and steps") {
+  CHECK(divide(op::RotaryEmbedding{}, {{2, 3, 4, 8}, {2, 4, 4}, {2, 4, 4}}) == Counts{3, 2, 4});
+  CHECK(divide(op::RotaryEmbedding{.num_heads = 3}, {{2, 4, 24}, {2, 4, 4}, {2, 4, 4}}) == Counts{3, 2, 4});
+  Tensor<int64_t> positions(Extents{2, 3});
+  for (int64_t k = 0; k < 6; ++k) positions[k] = 8 - k;
+  CHECK(divide(op::RotaryEmbedding{}, {{2, 5, 3, 8}, {9, 4}, {9, 4}, positions}) == Counts{5, 2, 3});
+  CHECK(divide(op::RotaryEmbedding{.num_heads = 5}, {{2, 3, 40}, {9, 4}, {9, 4}, positions}) ==
+        Counts{5, 2, 3});
+}
+
 TEST_CASE("Moves divide over the axes that stay together") {
   CHECK(divide(op::Transpose{.perm = {2, 0, 1}}, {{4, 5, 6}}) == Counts{6, 4, 5});
   CHECK(divide(op::Reshape{}, {{2, 5, 24}, list({0, 0, 6, 4})}) == Counts{2, 5, 6});
   CHECK(divide(op::Reshape{}, {{2, 5, 6, 4}, list({2, -1, 24})}) == Counts{2, 5, 6});
   CHECK(divide(op::Reshape{}, {{2, 6, 4}, list({3, 16})}) == Counts{});
   CHECK(divide(op::Reshape{}, {{6, 4}, list({4, 6})}) == Counts{2});
+  CHECK(divide(op::Reshape{}, {{1, 6, 4}, list({6, 1, 4})}) == Counts{6, 4});
+  CHECK(divide(op::Flatten{}, {{4, 6, 5}}) == Counts{4, 6});
+  CHECK(divide(op::Flatten{.axis = 0}, {{4, 6}}) == Counts{4});
+  CHECK(divide(op::Squeeze{}, {{4, 1, 5}, list({1})}) == Counts{4, 5});
+  CHECK(divide(op::Squeeze{}, {{1, 4, 1, 1, 5}}) == Counts{4, 5});
+  CHECK(divide(op::Unsqueeze{}, {{4, 5}, list({0, -2})}) == Counts{4, 5});
+  CHECK(divide(op::Expand{}, {{4, 1, 5}, list({4, 3, 5})}) == Counts{4, 5});
+  CHECK(divide(op::Expand{}, {{4, 5}, list({2, 1, 1})}) == Counts{4, 5});
+  CHECK(divide(op::Slice{}, {{4, 6, 5}, list({1}), list({5}), list({1})}) == Counts{4, 5});
+  CHECK(divide(op::Slice{}, {{4, 6, 5}, list({1, 5}), list({3, 0}), {}, list({1, -2})}) == Counts{5});
   CHECK(divide(op::Concat{.axis = 1}, {{4, 2, 3}, {4, 5, 3}}) == Counts{4, 3});
   CHECK(divide(op::Split{.axis = 1}, {{4, 5, 3}, list({2, 3})}, 2) == Counts{4, 3});
   CHECK(divide(op::Gather{.axis = 1}, {{4, 9, 5}, list({7, 0, -2})}) == Counts{4, 5, 3, -9});

@@ -6,6 +6,7 @@
 #include "loader/devices/stages.hpp"
 #include "tenon/devices/sharded_session.hpp"
 #include "tenon/op/math/add.hpp"
+#include "tenon/op/math/expand.hpp"
 #include "tenon/op/math/gemm.hpp"
 #include "tenon/op/math/mat_mul.hpp"
 #include "tenon/op/math/mul.hpp"
@@ -14,10 +15,13 @@
 #include "tenon/op/nn/attention.hpp"
 #include "tenon/op/nn/conv.hpp"
 #include "tenon/op/nn/layer_normalization.hpp"
+#include "tenon/op/nn/rms_normalization.hpp"
+#include "tenon/op/nn/rotary_embedding.hpp"
 #include "tenon/op/tensor/gather.hpp"
 #include "tenon/op/tensor/reshape.hpp"
 #include "tenon/op/tensor/split.hpp"
 #include "tenon/op/tensor/transpose.hpp"
+#include "tenon/op/tensor/unsqueeze.hpp"
 #include "tests/devices/sharded.hpp"
 
 namespace tenon {
@@ -220,6 +224,48 @@ TEST_CASE("Attention is cut by heads, tables by rows") {
         CHECK(held(loader::rank_costs(b.g, placement)) <= most + whole);
       }
     }
+}
+
+TEST_CASE("Heads stay apart through rotations and repetition") {
+  constexpr int64_t heads = 8, kv_heads = 4, size = 4, width = heads * size, steps = 5;
+  Built b;
+  const ValueId x = b.input({1, steps, width}), cos = b.weights("cos", {1, steps, size / 2}),
+                sin = b.weights("sin", {1, steps, size / 2});
+  const auto product = [&](const std::string& name, ValueId of, int64_t in, int64_t out) {
+    return b.add(name, op::MatMul{}, {of, b.weights(name + "w", {in, out})});
+  };
+  const auto apart = [&](const std::string& name, ValueId of, int64_t count) {
+    const ValueId r = b.add(name + "r", op::Reshape{}, {of, b.list({1, steps, count, size})});
+    return b.add(name + "t", op::Transpose{.perm = {0, 2, 1, 3}}, {r});
+  };
+  const auto repeated = [&](const std::string& name, ValueId of) {
+    const ValueId u = b.add(name + "u", op::Unsqueeze{}, {of, b.list({2})});
+    const ValueId e =
+        b.add(name + "e", op::Expand{}, {u, b.list({1, kv_heads, heads / kv_heads, steps, size})});
+    return b.add(name + "all", op::Reshape{}, {e, b.list({1, heads, steps, size})});
+  };
+  const ValueId n = b.add("n", op::RMSNormalization{}, {x, b.weights("ng", {width})});
+  const auto rotated = [&](const std::string& name, int64_t count) {
+    const ValueId of = apart(name, product(name, n, width, count * size), count);
+    return b.add(name + "rot", op::RotaryEmbedding{}, {of, cos, sin});
+  };
+  const ValueId q = rotated("q", heads), k = repeated("k", rotated("k", kv_heads)),
+                v = repeated("v", apart("v", product("v", n, width, kv_heads * size), kv_heads));
+  const ValueId turned = b.add("turned", op::Transpose{.perm = {0, 1, 3, 2}}, {k});
+  const ValueId scores = b.add("p", op::Softmax{}, {b.add("s", op::MatMul{}, {q, turned})});
+  const ValueId a = b.add("at", op::Transpose{.perm = {0, 2, 1, 3}}, {b.add("a", op::MatMul{}, {scores, v})});
+  const ValueId joined = b.add("ar", op::Reshape{}, {a, b.list({1, steps, width})});
+  const ValueId y = b.add("y1", op::Add{}, {x, product("o", joined, width, width)});
+  const ValueId m = b.add("m", op::RMSNormalization{}, {y, b.weights("mg", {width})});
+  const ValueId gate = b.add("g1", op::Relu{}, {product("g", m, width, 3 * width)});
+  const ValueId up = b.add("gu", op::Mul{}, {gate, product("u", m, width, 3 * width)});
+  b.g.add_output("y", b.add("y", op::Add{}, {y, product("d", up, 3 * width, width)}));
+  for (const int p : {2, 4}) {
+    CAPTURE(p);
+    const Placement placement = loader::choose_placement(b.g, {.devices = p});
+    CHECK(cuts(placement, "w") == "dw:0 gw:1 kw:1 ow:0 qw:1 uw:1 vw:1");
+    CHECK(run(b, placement) <= 1e-6);
+  }
 }
 
 TEST_CASE("Products whose pieces the next operator cannot take are gathered") {

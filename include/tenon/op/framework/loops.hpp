@@ -118,6 +118,50 @@ class Loops {
       over(std::move(in), {{0, axis}}, out(0)[axis]);
     }
   }
+  /// Elements that keep their order: over axes of input 0 and output 0 between which the same elements lie,
+  /// and over the first axes of groups of axes that become each other. (b, 6, 4) as (b, 2, 12) loops over b,
+  /// and over 2 halves of axis 1 that are the elements of axis 1. `shape`: an input that states the result's
+  /// extents; -1: none.
+  void same_order(int shape = -1) {
+    const Dims &x = dims(0), &y = out(0);
+    if (!x.ranked() || !y.ranked()) return;
+    const auto add = [&](int of_x, int of_y) {
+      if (!x[of_x].known() || !y[of_y].known()) return;
+      WorkLoop& loop = over({{0, of_x}}, {{0, of_y}}, std::gcd(x[of_x].value(), y[of_y].value()));
+      if (shape >= 0) loop.elements = {{shape, of_y}};
+    };
+    int first_x = 0, first_y = 0;  // the axes before these hold the same elements
+    const auto skip_ones = [](const Dims& d, int& first) {
+      while (first < d.rank() && d[first].is(1)) ++first;
+    };
+    for (;;) {
+      skip_ones(x, first_x), skip_ones(y, first_y);
+      if (first_x == x.rank() || first_y == y.rank()) return;
+      int end_x = first_x, end_y = first_y;
+      Dim of_x = x[end_x++], of_y = y[end_y++];
+      while (!of_x.same(of_y)) {
+        if (!of_x.known() || !of_y.known() || of_x.is(0) || of_y.is(0)) break;
+        if (of_x.below(of_y) && end_x < x.rank()) of_x = of_x * x[end_x++];
+        else if (of_y.below(of_x) && end_y < y.rank()) of_y = of_y * y[end_y++];
+        else break;
+      }
+      if (!of_x.same(of_y)) break;
+      add(first_x, first_y);
+      first_x = end_x, first_y = end_y;
+    }
+    // The same from the end, as far as it is not done.
+    int last_x = x.rank(), last_y = y.rank();
+    while (last_x > first_x && last_y > first_y) {
+      Dim of_x = x[--last_x], of_y = y[--last_y];
+      while (!of_x.same(of_y)) {
+        if (!of_x.known() || !of_y.known() || of_x.is(0) || of_y.is(0)) return;
+        if (of_x.below(of_y) && last_x > first_x) of_x = of_x * x[--last_x];
+        else if (of_y.below(of_x) && last_y > first_y) of_y = of_y * y[--last_y];
+        else return;
+      }
+      add(last_x, last_y);
+    }
+  }
 
  private:
   static const Info& at(std::span<const Info> list, int k) {

@@ -189,6 +189,7 @@ class AnyOperator {
     else if (elements() == op::Elements::function && out.size() == 1 && in.size() >= 1)
       for (int k = 0; k < loops.dims(0).rank(); ++k) loops.over({{0, k}}, {{0, k}});
     else if (elements() == op::Elements::arithmetic && out.size() == 1) loops.each_stretched_axis();
+    else if (spec().memory == op::Memory::alias) loops.same_order();
     return std::move(loops).take();
   }
   std::vector<op::AttributeInfo> attributes() const { return class_->attributes(object_.get()); }

@@ -26,6 +26,17 @@ struct Expand {
     kernels::move(input.dtype(), output.data(), {0, to.data()}, input.data(), {0, from.data()},
                   output.extents());
   }
+  template <class L>
+  void loops(L& l) const {
+    Ints shape;
+    const int rank = l.out(0).rank();
+    if (!l.out(0).ranked() || !l.integers(1, shape)) return;
+    for (int axis = 0; axis < rank; ++axis) {
+      const int of_x = l.stretched(0, axis, rank), of_shape = axis - rank + shape.size();
+      auto& loop = l.over({{0, of_x}}, {{0, axis}});
+      if (of_shape >= 0 && shape[of_shape] != 1) loop.elements = {{1, of_shape}};
+    }
+  }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 
  private:

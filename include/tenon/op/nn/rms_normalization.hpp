@@ -46,6 +46,10 @@ struct RMSNormalization {
     normalize<V>(x, n, nullptr, y);
     combine<kernels::BinaryOp::mul>(y, scale, scales);
   }
+  template <class L>
+  void loops(L& l) const {
+    l.each_axis(0, l.dims(0).ranked() ? resolve_axis(axis, l.dims(0).rank()) : 0);
+  }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 
  private:

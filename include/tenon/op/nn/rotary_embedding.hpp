@@ -108,6 +108,20 @@ struct RotaryEmbedding {
     }
     kernels::rotary(a);
   }
+  template <class L>
+  void loops(L& l) const {
+    const int rank = l.dims(0).ranked() ? l.dims(0).rank() : 0;
+    if (rank != 3 && rank != 4) return;
+    const bool shared = l.has(3);
+    const auto over = [&](int axis, int of_caches) {
+      l.over({{0, axis}, {1, shared ? -1 : of_caches}, {2, shared ? -1 : of_caches}, {3, of_caches}},
+             {{0, axis}});
+    };
+    if (rank == 4) l.over({{0, 1}}, {{0, 1}});
+    else l.over({{0, 2}}, {{0, 2}}, *num_heads).attributes = {"num_heads"};
+    over(0, 0);
+    over(rank == 4 ? 2 : 1, 1);
+  }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 

@@ -1,54 +1,9 @@
 // Reshape: the same elements under other extents.   onnx.ai/onnx/operators/onnx__Reshape.html
 #pragma once
 
-#include <numeric>
-
 #include "tenon/op/families/movement.hpp"
 
 namespace tenon::TENON_ABI::op {
-
-namespace reshape_detail {
-
-/// The loops of a reshape: over axes of both tensors between which the same elements lie, and over the first
-/// axes of groups of axes that become each other. (b, 6, 4) as (b, 2, 12) loops over b, and over 2 halves of
-/// axis 1 that are the elements of axis 1.
-template <class L>
-void add_loops(L& l) {
-  const Dims &x = l.dims(0), &y = l.out(0);
-  if (!x.ranked() || !y.ranked()) return;
-  const auto add = [&](int of_x, int of_y) {
-    if (!x[of_x].known() || !y[of_y].known()) return;
-    l.over({{0, of_x}}, {{0, of_y}}, std::gcd(x[of_x].value(), y[of_y].value())).elements = {{1, of_y}};
-  };
-  int first_x = 0, first_y = 0;  // the axes before these hold the same elements
-  while (first_x < x.rank() && first_y < y.rank()) {
-    int end_x = first_x, end_y = first_y;
-    Dim of_x = x[end_x++], of_y = y[end_y++];
-    while (!of_x.same(of_y)) {
-      if (!of_x.known() || !of_y.known() || of_x.is(0) || of_y.is(0)) break;
-      if (of_x.below(of_y) && end_x < x.rank()) of_x = of_x * x[end_x++];
-      else if (of_y.below(of_x) && end_y < y.rank()) of_y = of_y * y[end_y++];
-      else break;
-    }
-    if (!of_x.same(of_y)) break;
-    add(first_x, first_y);
-    first_x = end_x, first_y = end_y;
-  }
-  // The same from the end, as far as it is not done.
-  int last_x = x.rank(), last_y = y.rank();
-  while (last_x > first_x && last_y > first_y) {
-    Dim of_x = x[--last_x], of_y = y[--last_y];
-    while (!of_x.same(of_y)) {
-      if (!of_x.known() || !of_y.known() || of_x.is(0) || of_y.is(0)) return;
-      if (of_x.below(of_y) && last_x > first_x) of_x = of_x * x[--last_x];
-      else if (of_y.below(of_x) && last_y > first_y) of_y = of_y * y[--last_y];
-      else return;
-    }
-    add(last_x, last_y);
-  }
-}
-
-}  // namespace reshape_detail
 
 /// At most one requested extent is -1: it follows from the others. 0 copies the input's extent, or with
 /// `allowzero` is 0. Version 1 without extents makes a scalar.
@@ -120,7 +75,7 @@ struct Reshape {
   }
   template <class L>
   void loops(L& l) const {
-    reshape_detail::add_loops(l);
+    l.same_order(1);
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };

@@ -121,6 +121,18 @@ struct Slice {
     kernels::move(data.dtype(), output.data(), {0, to.data()}, data.data(), {offset, strides.data()},
                   output.extents());
   }
+  template <class L>
+  void loops(L& l) const {
+    const Dims& x = l.dims(0);
+    Ints axes;
+    if (!x.ranked() || !l.dims(1).count().known() || !l.integers(3, axes)) return;
+    if (!l.has(3))
+      for (int k = 0; k < l.dims(1).count().value(); ++k) axes.push_back(k);
+    uint32_t cut = 0;
+    for (const int64_t axis : axes) cut |= 1u << resolve_axis(axis, x.rank());
+    for (int d = 0; d < x.rank(); ++d)
+      if (!(cut >> d & 1)) l.over({{0, d}}, {{0, d}});
+  }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
