@@ -3,6 +3,7 @@
 #include <set>
 
 #include "loader/check/findings.hpp"
+#include "loader/edit/order.hpp"
 #include "tenon/base/platform/overflow.hpp"
 
 namespace tenon::TENON_ABI::loader {
@@ -163,15 +164,15 @@ std::optional<Stages::Latest> Stages::check(const onnx::NodeProto& n, const Befo
       own[it->second] = c.pipeline_stage();
   }
   if (numbers_.empty()) return {};
-  std::array<const std::string*, most_configurations> from{};
-  for (const auto& name : n.input())
-    if (const Latest* const needed = before(name))
+  std::array<std::string, most_configurations> from{};
+  for (const std::string_view name : names_read(n))
+    if (const Latest* const needed = before(std::string(name)))
       for (std::size_t k = 0; k < latest.size(); ++k)
-        if (latest[k] < (*needed)[k]) latest[k] = (*needed)[k], from[k] = &name;
+        if (latest[k] < (*needed)[k]) latest[k] = (*needed)[k], from[k] = name;
   for (const auto& [id, k] : numbers_) {
     if (own[k] < 0) continue;
     if (own[k] < latest[k])
-      findings.error(rule_stage, "pipeline stage ", own[k], " of ", shown(id), " reads ", shown(*from[k]),
+      findings.error(rule_stage, "pipeline stage ", own[k], " of ", shown(id), " reads ", shown(from[k]),
                      ", which needs stage ", latest[k]);
     latest[k] = own[k];
   }

@@ -178,6 +178,13 @@ TEST_CASE("Check: a branch reads what a later stage computes") {
   CHECK(rules(check(m)) == "");
   inner->mutable_device_configurations(0)->set_pipeline_stage(0);
   CHECK(rules(check(m)) == "stage");
+  inner->clear_device_configurations();
+  CHECK(rules(check(m)) == "");
+  auto* own = g->mutable_node(1)->add_device_configurations();
+  *own = *c;
+  CHECK(rules(check(m)) == "");
+  own->set_pipeline_stage(0);
+  CHECK(rules(check(m)) == "stage");
 }
 
 TEST_CASE("Check: devices of a function's nodes") {
