@@ -35,11 +35,11 @@ double rounding_of(Weights weights) {
   return 5e-2;
 }
 
-/// How many of a text's tokens rounding may decide: with floats, none of those that are recorded. Nodes that
-/// no pass packs compute exactly what MatMulNBits permits to be rounded, and float products between
-/// DequantizeLinear and QuantizeLinear are not those of integers.
+/// How many of a text's tokens rounding may decide: with floats one, where a level adds in another order.
+/// Nodes that no pass packs compute exactly what MatMulNBits permits to be rounded, and float products
+/// between DequantizeLinear and QuantizeLinear are not those of integers.
 int ties_allowed(Weights weights, bool passes = true) {
-  return rounding_of(weights) < 1e-4 ? 0 : passes ? 6 : 20;
+  return rounding_of(weights) < 1e-4 ? 1 : passes ? 6 : 20;
 }
 
 const Registry& registry() {
