@@ -100,12 +100,13 @@ Feeds feeds_of(const Graph& graph) {
 
 // The difference of the results on ranks, which send what was counted.
 double run(const Model& sharded, const Value& expected, const std::vector<RankCost>& costs) {
-  const Feeds feeds = feeds_of(sharded.graph());
+  const Graph graph = sharded.graph();  // which has the feeds' names
+  const Feeds feeds = feeds_of(graph);
   const devices::Placement placement = loader::read_placement(sharded.proto());
   double difference = 0;
   const auto ranks = devices::thread_transports(static_cast<int>(costs.size()));
   devices::on_ranks(ranks, [&](const std::shared_ptr<Transport>& t) {
-    devices::ShardedSession s(sharded.graph(), placement, t);
+    devices::ShardedSession s(graph, placement, t);
     const int64_t before = t->bytes_sent();
     const Outputs y = s.run(t->rank() == 0 ? feeds : Feeds{});
     const int64_t sent = t->bytes_sent() - before, counted = costs[static_cast<std::size_t>(t->rank())].sent;
