@@ -3,9 +3,11 @@
 
 #include <memory>
 #include <string_view>
+#include <utility>
 
 #include "tenon/graph/program.hpp"
 #include "tenon/graph/shared_constants.hpp"
+#include "tenon/simd/arch.hpp"
 
 namespace tenon::TENON_ABI::passes::detail {
 
