@@ -47,7 +47,6 @@ devices::Placement cut_in_stages(const Graph& graph, int devices, int stages) {
 }  // namespace
 
 devices::Placement choose_placement(const Graph& graph, const PlacementChoice& choice) {
-  constexpr int most_devices = 1 << 16;
   const int devices = choice.devices, stages = choice.stages.value_or(1);
   if (devices < 1 || devices > most_devices)
     raise(ErrorCode::invalid_argument, choice_place, "a model on ", devices, " devices");

@@ -207,7 +207,7 @@ class TensorCuts {
   const std::vector<std::size_t>& nodes_;
   const Ranks& devices_;
   int64_t pieces_;
-  std::vector<std::size_t> first_, parent_;  // the axes of all values; those of a group have the same root
+  std::vector<std::size_t> first_, parent_;  // of the axes of all values; a group shares a root
   std::vector<Use> uses_;
   std::map<std::size_t, AxisGroup> groups_;  // by root
   double constants_ = 0;

@@ -33,9 +33,7 @@ class CountingTransport final : public devices::Transport {
     count_without(sizes, (place_of(ranks, rank_) + 1) % ranks.size());
   }
   void spread(const Ranks& ranks, int64_t bytes) {
-    const std::size_t own = place_of(ranks, rank_);
-    for (std::size_t have = 1; have < ranks.size(); have *= 2)
-      if (own < have && own + have < ranks.size()) count_sent(static_cast<std::size_t>(bytes));
+    count_sent(broadcast_receivers(ranks) * static_cast<std::size_t>(bytes));
   }
 
  private:
@@ -49,7 +47,7 @@ class CountingTransport final : public devices::Transport {
 
 int64_t bytes_of(const op::Info& info) { return packed_bytes(elements_of(info), info.type.element); }
 
-// The blocks of pieces of an axis, of which those of `extent` elements take `bytes`.
+// The bytes of each piece of an axis, whose first `extent` elements take `bytes`.
 std::vector<std::size_t> blocks_of(const std::vector<int64_t>& pieces, int64_t extent, int64_t bytes) {
   std::vector<std::size_t> sizes;
   for (const int64_t piece : pieces)

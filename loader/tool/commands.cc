@@ -78,10 +78,10 @@ constexpr std::string_view usage = R"(usage: tenon COMMAND …
   shard MODEL --devices N [--tensor | --pipeline S] [--shape NAME=N,INPUT=1x3x224x224…]…
       -o OUTPUT [--external BYTES]
       the model annotated for N devices, in place of its device configurations: --tensor cuts weights into N
-      pieces, those of attention by heads, of MLPs by columns, then rows, and tables by rows; --pipeline makes S
-      stages of equal work, each on N/S devices, which cut its weights; by default a stage for each device if
-      most multiplications are those of convolutions, else --tensor; prints the bytes of weights that each rank
-      holds, and the bytes that it sends in a run, in which extents that the model leaves open count as 1
+      pieces, those of attention by heads, of MLPs by columns, then rows, and tables by rows; --pipeline makes
+      S stages of equal work, each on N/S devices, which cut its weights; by default a stage for each device
+      if convolutions do most of the multiplications, else --tensor; prints the bytes of weights that each
+      rank holds, and the bytes that it sends in a run, in which extents that the model leaves open count as 1
   train MODEL --steps N [--input NAME=FILE.npy|FILE.pb]… [--data DIR]… [--algorithm K]… [--no-init]
       [--threads N] [-o OUTPUT [--external BYTES]]
       runs the initialization and then N times the algorithms of the model's training information, all or

@@ -17,13 +17,13 @@ int shard(Arguments arguments) {
     if (choice.stages) throw UsageError{"shard takes one of --tensor and --pipeline"};
     choice.stages = static_cast<int>(stages);
   };
-  constexpr int64_t most_devices = 1 << 16;
   while (!arguments.empty()) {
     const std::string word = arguments.take();
     if (output.takes(word, arguments)) continue;
-    if (word == "--devices") choice.devices = static_cast<int>(arguments.integer(word, 1, most_devices));
+    if (word == "--devices")
+      choice.devices = static_cast<int>(arguments.integer(word, 1, loader::most_devices));
     else if (word == "--tensor") set_stages(1);
-    else if (word == "--pipeline") set_stages(arguments.integer(word, 1, most_devices));
+    else if (word == "--pipeline") set_stages(arguments.integer(word, 1, loader::most_devices));
     else if (word == "--shape") add_shapes(shapes, arguments.value(word));
     else if (word.starts_with("-") || !file.empty())
       throw UsageError{str_cat("shard takes one model, and not '", word, "'")};

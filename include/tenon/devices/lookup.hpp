@@ -50,8 +50,8 @@ struct OwnIndices {
   auto operator()(const auto&... in) const { return op::call(*this, in...); }
 };
 
-/// Y is X, with zeros where an index names a row of another part. The axes of `indices` are those of X from
-/// `axis` on; `bounds` as of OwnIndices.
+/// Y is X, with zeros where an index names a row of another part. X's axes from `axis` on are the axes of
+/// `indices`, followed by those of a row; `bounds` as of OwnIndices.
 struct OwnResults {
   std::vector<int64_t> bounds{};
   int64_t axis = 0;

@@ -207,8 +207,7 @@ class MpiTransport final : public Transport {
       });
       if (own != 0) std::memcpy(part.data(), state_->in.data(), count);
     });
-    for (std::size_t have = 1; have < ranks.size(); have *= 2)
-      if (own < have && own + have < ranks.size()) count_sent(bytes.size());
+    count_sent(broadcast_receivers(ranks) * bytes.size());
   }
 
  private:
@@ -263,7 +262,7 @@ class MpiTransport final : public Transport {
     raise(ErrorCode::io, "devices", "MPI: ", std::string_view(text));
   }
 
-  // f(first, count) for each part of at most `most` of so many bytes.
+  // Calls f(first, count) for the parts of `bytes` bytes, each of `most` or fewer.
   template <class F>
   static void each_part(std::size_t bytes, std::size_t most, F f) {
     for (std::size_t first = 0; first < bytes; first += most) f(first, std::min(most, bytes - first));

@@ -119,6 +119,14 @@ class Transport {
       if (ranks[k] == rank) return k;
     raise(ErrorCode::invalid_argument, "devices", "rank ", rank, " takes no part in the call that it makes");
   }
+  /// How many ranks get bytes from this one in broadcast's tree.
+  std::size_t broadcast_receivers(const Ranks& ranks) const {
+    const std::size_t own = place_of(ranks, rank());
+    std::size_t count = 0;
+    for (std::size_t have = 1; have < ranks.size(); have *= 2)
+      count += own < have && own + have < ranks.size();
+    return count;
+  }
   /// Sizes in bytes of as many blocks of whole elements, which differ by one element at most.
   static std::vector<std::size_t> even_blocks(std::size_t blocks, DType type, std::size_t bytes) {
     const std::size_t element = static_cast<std::size_t>(bits_of(type)) / 8;

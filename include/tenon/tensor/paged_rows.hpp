@@ -167,7 +167,7 @@ class PagedRows {
     Storage& storage = pages_[static_cast<std::size_t>(number - begin_page())];
     if (storage.unique()) return storage;
     Storage copy = Storage::allocate(static_cast<std::size_t>(page_bytes()), *allocator_);
-    const auto copy_heads = [&](int64_t at, int64_t row) {  // of rows of so many bytes
+    const auto copy_heads = [&](int64_t at, int64_t row) {  // `row`: the bytes of one
       for (int64_t r = 0; used > 0 && r < batch_ * heads_; ++r) {
         const int64_t head = at + r * page_steps_ * row;
         std::memcpy(copy.as<std::byte>() + head, static_cast<const std::byte*>(storage.data()) + head,

@@ -182,11 +182,11 @@ inline bool replace_product(Program& program, int number, PackedMatMul packed, b
 /// The matrix, in a file, of a product that reads it unpacked. Programs of a session that read the same part
 /// of the file share it, and with it the packed matrix.
 inline std::shared_ptr<FileMatrix> file_matrix(const Program& program, const PackedMatMul& packed) {
-  const auto make = [&] { return std::make_shared<FileMatrix>(packed.b); };
-  if (program.shared() == nullptr) return make();
-  ConstantKey key = key_of_level("file");
-  key.add(packed.element, packed.k, packed.n, packed.b_row, packed.b_col, packed.b.data());
-  return program.shared()->get<FileMatrix>(key, make);
+  const auto add = [&](ConstantKey& key) {
+    key.add(packed.element, packed.k, packed.n, packed.b_row, packed.b_col, packed.b.data());
+  };
+  return shared_layout<FileMatrix>(program, "file", add,
+                                   [&] { return std::make_shared<FileMatrix>(packed.b); });
 }
 
 /// Packs the constant matrix of a product if that pays. `packed` already has the factors and the
@@ -229,12 +229,8 @@ inline void pack_product(Program& program, int number, PackedMatMul packed, Valu
       const auto make = [&] {
         return std::make_shared<PackedMatrix>(PackedMatrix{packed_b(args, b->storage())});
       };
-      SharedConstants* const shared = program.shared();
-      if (shared == nullptr) return use_matrix(packed, make());
-      ConstantKey key = key_of_level("wide");
-      key.add(b->dtype(), k, columns, trans_b);
-      key.add_content(b->data(), static_cast<std::size_t>(b->bytes()));
-      use_matrix(packed, shared->get<PackedMatrix>(key, make));
+      const auto add = [&](ConstantKey& key) { key.add(trans_b), add_tensor(key, b); };
+      use_matrix(packed, shared_layout<PackedMatrix>(program, "wide", add, make));
     });
   replace_product(program, number, std::move(packed));
 }

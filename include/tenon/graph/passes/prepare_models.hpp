@@ -17,21 +17,22 @@ struct PreparedNode {
 
 /// What `op` prepares for operands. Constants that it lays out are shared by the programs of a session.
 inline op::Prepared prepared(const Program& program, const AnyOperator& op, const op::KnownOperands& in) {
-  SharedConstants* const shared = program.shared();
   bool constants = false, texts = false;
   for (const AnyTensor* t : in.constants)
     if (t != nullptr) (t->dtype() == DType::string ? texts : constants) = true;
-  if (shared == nullptr || !constants || texts) return op.prepared(in);
-  ConstantKey key = key_of_level("prepared");
-  key.add(op.object());
-  for (const op::Info& i : in.infos) {
-    key.add(i.type.element, i.dims.ranked() ? i.dims.rank() : -1);
-    for (int d = 0; i.dims.ranked() && d < i.dims.rank(); ++d)
-      key.add(i.dims[d].known() ? i.dims[d].value() : int64_t{-1});
-  }
-  for (const AnyTensor* t : in.constants) add_tensor(key, t);
-  const auto held = shared->get<PreparedNode>(
-      key, [&] { return std::make_shared<PreparedNode>(PreparedNode{op, op.prepared(in)}); });
+  if (!constants || texts) return op.prepared(in);
+  const auto add = [&](ConstantKey& key) {
+    key.add(op.object());
+    for (const op::Info& i : in.infos) {
+      key.add(i.type.element, i.dims.ranked() ? i.dims.rank() : -1);
+      for (int d = 0; i.dims.ranked() && d < i.dims.rank(); ++d)
+        key.add(i.dims[d].known() ? i.dims[d].value() : int64_t{-1});
+    }
+    for (const AnyTensor* t : in.constants) add_tensor(key, t);
+  };
+  const auto held = shared_layout<PreparedNode>(program, "prepared", add, [&] {
+    return std::make_shared<PreparedNode>(PreparedNode{op, op.prepared(in)});
+  });
   if (!held->by.op) return {};
   return {held->by.op.kept_with(held), held->by.inputs};
 }

@@ -97,11 +97,12 @@ inline Storage packed_matrix(const Program& program, const AnyTensor& b, const A
     key.add(transposed);
     detail::add_tensor(key, &b), detail::add_tensor(key, zero);
   };
-  return detail::shared_storage(program, "bytes", add, [&] {
+  const auto held = detail::shared_layout<Storage>(program, "bytes", add, [&] {
     Storage packed = Storage::make<int32_t>(kernels::quant_packed_b_size(args), lasting_allocator());
     kernels::quant_pack_b(args, packed.as<int32_t>());
-    return packed;
+    return std::make_shared<Storage>(std::move(packed));
   });
+  return Storage::keep(static_cast<const void*>(held->data()), held->size_bytes(), held);
 }
 
 /// Weights of the extents of `q` as quant_conv reads them.

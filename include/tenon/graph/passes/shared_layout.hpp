@@ -3,7 +3,6 @@
 
 #include <memory>
 #include <string_view>
-#include <utility>
 
 #include "tenon/graph/program.hpp"
 #include "tenon/graph/shared_constants.hpp"
@@ -26,16 +25,15 @@ inline void add_tensor(ConstantKey& key, const AnyTensor* t) {
   key.add_content(t->data(), static_cast<std::size_t>(t->bytes()));
 }
 
-/// The memory that make() lays out, a Storage, or the same of another program of the session: add(key) adds
+/// What make() lays out, a std::shared_ptr<T>, or the same of another program of the session: add(key) adds
 /// what it depends on.
-template <class Add, class Make>
-Storage shared_storage(const Program& program, std::string_view kind, Add add, Make make) {
+template <class T, class Add, class Make>
+std::shared_ptr<T> shared_layout(const Program& program, std::string_view kind, Add add, Make make) {
   SharedConstants* const shared = program.shared();
   if (shared == nullptr) return make();
   ConstantKey key = key_of_level(kind);
   add(key);
-  const auto held = shared->get<Storage>(key, [&] { return std::make_shared<Storage>(make()); });
-  return Storage::keep(std::as_const(*held).data(), held->size_bytes(), held);
+  return shared->get<T>(key, make);
 }
 
 }  // namespace tenon::TENON_ABI::passes::detail
