@@ -18,8 +18,9 @@ constexpr float infinity = std::numeric_limits<float>::infinity();
 std::vector<double> by_definition(const std::vector<float>& logits, const GenerateOptions& o) {
   std::vector<std::size_t> order(logits.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return logits[a] > logits[b]; });
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return logits[a] != logits[b] ? logits[a] > logits[b] : a < b;
+  });
   std::vector<double> p(logits.size());
   const auto normalise = [&] {
     const double sum = std::accumulate(p.begin(), p.end(), 0.0);
