@@ -35,20 +35,24 @@ Product product_at_depth(const Graph& graph, const Graph::Node& node, int depth)
                                [&](const op::LoopAxis& a) { return a.operand == operand && a.axis == axis; });
   };
   // An element of the result takes as many products as the second operand has elements for it: those along
-  // all axes that the result does not loop over.
-  const int second = product->in[1].operand;
-  const Dims& weights = graph.entry(node.inputs[static_cast<std::size_t>(second)]).info.dims;
-  Product p{.multiplications = times(1, elements_of(graph.entry(node.outputs[0]).info))};
+  // all axes that the result does not loop over. The same holds for an element of the first operand. Windows
+  // that move by more than one element leave out some of the products that one of the two counts.
+  const int first = product->in[0].operand, second = product->in[1].operand;
+  const op::Info& x_info = graph.entry(node.inputs[static_cast<std::size_t>(first)]).info;
+  const Dims &x = x_info.dims,
+             &weights = graph.entry(node.inputs[static_cast<std::size_t>(second)]).info.dims;
+  int64_t by_result = times(1, elements_of(graph.entry(node.outputs[0]).info)),
+          by_first = times(1, elements_of(x_info));
   bool windows = false;
   for (int axis = 0; axis < weights.rank(); ++axis) {
     const auto loop = std::ranges::find_if(loops, [&](const auto& l) { return axis_in(l, second, axis); });
-    if (loop != loops.end() && !loop->out.empty()) continue;
-    p.multiplications = times(p.multiplications, known_or_one(weights[axis]));
-    windows = windows || (loop == loops.end() && known_or_one(weights[axis]) > 1);
+    const int64_t extent = known_or_one(weights[axis]);
+    if (loop == loops.end() || loop->out.empty()) by_result = times(by_result, extent);
+    if (loop == loops.end() || op::WorkLoop::axis_of(loop->in, first) < 0) by_first = times(by_first, extent);
+    windows = windows || (loop == loops.end() && extent > 1);
   }
+  Product p{.multiplications = std::min(by_result, by_first)};
   // Windows of one element slide along axes of the first operand that are in no loop.
-  const int first = product->in[0].operand;
-  const Dims& x = graph.entry(node.inputs[static_cast<std::size_t>(first)]).info.dims;
   for (int axis = 0; axis < x.rank(); ++axis)
     windows = windows || (known_or_one(x[axis]) > 1 && std::ranges::none_of(loops, [&](const auto& l) {
                             return axis_in(l, first, axis);

@@ -7,6 +7,7 @@
 #include "tenon/op/math/sum.hpp"
 #include "tenon/op/nn/attention.hpp"
 #include "tenon/op/nn/conv.hpp"
+#include "tenon/op/nn/conv_transpose.hpp"
 #include "tenon/op/nn/flatten.hpp"
 #include "tenon/op/nn/layer_normalization.hpp"
 #include "tenon/op/nn/rms_normalization.hpp"
@@ -121,6 +122,8 @@ TEST_CASE("Convolutions divide over outputs, the sum, groups and the batch") {
   CHECK(divide(op::Conv{.pads = {1, 1, 1, 1}}, {{2, 3, 5, 5}, {4, 3, 3, 3}, {4}}) == Counts{4, -3, 2});
   CHECK(divide(op::Conv{.group = 3}, {{1, 6, 5, 5}, {9, 2, 2, 2}, {9}}) == Counts{3});
   CHECK(divide(op::Conv{}, {{2, 3, 5}, {4, 3, 1}}) == Counts{4, -3, 2});
+  CHECK(divide(op::ConvTranspose{.strides = {2, 2}}, {{2, 3, 5, 5}, {3, 4, 3, 3}, {4}}) == Counts{4, -3, 2});
+  CHECK(divide(op::ConvTranspose{.group = 3}, {{1, 6, 5}, {6, 2, 3}, {6}}) == Counts{3});
 }
 
 TEST_CASE("Normalisations divide over the axes that they leave apart") {
