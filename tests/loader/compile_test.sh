@@ -65,22 +65,25 @@ cat > "$folder/main.cc" <<'END'
 #include <cstdio>
 #include <cstdlib>
 
-#include "mlp.hpp"
-// One unit includes several.
 #include "digits.hpp"
+#ifdef WEIGHTS
+alignas(64) static std::byte weights[digits::weights_bytes];
+#else
+// One unit includes several.
+#include "mlp.hpp"
 #include "narrow.hpp"
 #include "rnn.hpp"
 
 static mlp::Memory mlp_memory;
 static rnn::Memory rnn_memory;
 static narrow::Memory narrow_memory;
-static digits::Memory digits_memory;
-alignas(64) static float x[16], y[16], one[10], two[20], s[384], u[768], h[128], v[272];
+alignas(64) static float x[16], y[16], s[384], u[768], h[128], v[272];
 alignas(64) static float n[64], p[45], q[900];
-alignas(64) static unsigned char images[2 * 64];
-#ifdef WEIGHTS
-alignas(64) static std::byte weights[digits::weights_bytes];
 #endif
+
+static digits::Memory digits_memory;
+alignas(64) static float one[10], two[20];
+alignas(64) static unsigned char images[2 * 64];
 
 template <int n>
 static digits::TensorView<const unsigned char, digits::Shape<n, 8, 8>> image() {
@@ -110,18 +113,9 @@ static void write(const char* name, const void* data, std::size_t bytes) {
 }
 
 int main() {
-  for (int k = 0; k < 16; ++k) x[k] = 0.1f * static_cast<float>(k - 8);
   for (int k = 0; k < 128; ++k) images[k] = static_cast<unsigned char>(k * 7 % 17);
-  write_npy("x.npy", "<f4", "1, 16", x, sizeof x);
   write_npy("one.npy", "|u1", "1, 8, 8", images, 64);
   write_npy("two.npy", "|u1", "2, 8, 8", images, 128);
-  for (int k = 0; k < 384; ++k) s[k] = 0.05f * static_cast<float>(k % 37 - 18);
-  write_npy("s.npy", "<f4", "12, 4, 8", s, sizeof s);
-  for (int k = 0; k < 64; ++k) n[k] = 0.02f * static_cast<float>(k * 7 % 101 - 50);
-  write_npy("n.npy", "<f4", "1, 64", n, sizeof n);
-  mlp::run({x, {1, 16}}, {y, {1, 16}}, mlp_memory);
-  rnn::run({s, {12, 4, 8}}, {u, {12, 1, 4, 16}}, {h, {2, 4, 16}}, {v, {2, 4, 34}}, rnn_memory);
-  narrow::run({n, {1, 64}}, {p, {1, 45}}, {q, {20, 45}}, narrow_memory);
 #ifdef WEIGHTS
   // Two overloads.
   std::FILE* const f = std::fopen("digits.bin", "rb");
@@ -130,14 +124,23 @@ int main() {
   digits::run(image<1>(), probability<1>(one), digits_memory, weights);
   digits::run(image<2>(), probability<2>(two), digits_memory, weights);
 #else
+  for (int k = 0; k < 16; ++k) x[k] = 0.1f * static_cast<float>(k - 8);
+  write_npy("x.npy", "<f4", "1, 16", x, sizeof x);
+  for (int k = 0; k < 384; ++k) s[k] = 0.05f * static_cast<float>(k % 37 - 18);
+  write_npy("s.npy", "<f4", "12, 4, 8", s, sizeof s);
+  for (int k = 0; k < 64; ++k) n[k] = 0.02f * static_cast<float>(k * 7 % 101 - 50);
+  write_npy("n.npy", "<f4", "1, 64", n, sizeof n);
+  mlp::run({x, {1, 16}}, {y, {1, 16}}, mlp_memory);
+  rnn::run({s, {12, 4, 8}}, {u, {12, 1, 4, 16}}, {h, {2, 4, 16}}, {v, {2, 4, 34}}, rnn_memory);
+  narrow::run({n, {1, 64}}, {p, {1, 45}}, {q, {20, 45}}, narrow_memory);
   digits::run(image<1>(), probability<1>(one), digits_memory);
-#endif
   write("y.raw", y, sizeof y);
   write("u.raw", u, sizeof u);
   write("h.raw", h, sizeof h);
   write("v.raw", v, sizeof v);
   write("p.raw", p, sizeof p);
   write("q.raw", q, sizeof q);
+#endif
   write("one.raw", one, sizeof one);
   write("two.raw", two, sizeof two);
 }
@@ -150,8 +153,8 @@ expect() {
 }
 build() {
   local flags
-  flags=$(sed -n '2s/^\/\/ *g++//p' "$folder/narrow.hpp")  # with the instructions that integers take
-  (cd "$folder" && ${CXX:-g++} $flags -Wall -Wextra -Werror "$@" main.cc -o main && ./main) || fail "main.cc at level $level"
+  flags=$(sed -n '2s/^\/\/ *g++//p' "$folder/$1.hpp")
+  (cd "$folder" && ${CXX:-g++} $flags -Wall -Wextra -Werror "${@:2}" main.cc -o main && ./main) || fail "main.cc at level $level"
 }
 said=$($tool --version) || fail "--version ends with $?"
 levels=$(sed -nE 's/^levels: (.*) \(.*$/\1/p' <<< "$said")
@@ -167,7 +170,7 @@ if [ $# -gt 0 ]; then
   $tool compile examples/digits/digits.onnx --level "$level" --shape batch=1 -o "$folder/digits.hpp" || fail "digits at $level"
   $tool compile "$folder/rnn.onnxtxt" --level "$level" -o "$folder/rnn.hpp" || fail "rnn at $level"
   $tool compile "$folder/narrow.onnxtxt" --level "$level" -o "$folder/narrow.hpp" || fail "narrow at $level"
-  build
+  build narrow  # with the instructions that integers take
   nm -u "$folder/main" | grep -E ' (_Zn[wa]|_Zd[la]|malloc|free|calloc|__cxa_throw|__cxa_allocate)' && fail "the program has a heap or exceptions"
   expect "$folder/mlp.onnxtxt" x x y y
   expect examples/digits/digits.onnx image one probability one
@@ -189,12 +192,9 @@ if [ $# -gt 0 ]; then
 fi
 
 # Constants in a file, and two overloads.
-$tool compile "$folder/mlp.onnxtxt" --level "$level" -o "$folder/mlp.hpp" || fail "mlp"
-$tool compile "$folder/rnn.onnxtxt" --level "$level" -o "$folder/rnn.hpp" || fail "rnn"
-$tool compile "$folder/narrow.onnxtxt" --level "$level" -o "$folder/narrow.hpp" || fail "narrow"
 $tool compile examples/digits/digits.onnx --level "$level" --shape batch=1 --shape batch=2 --weights "$folder/digits.bin" -o "$folder/digits.hpp" ||
   fail "--weights"
-build -DWEIGHTS
+build digits -DWEIGHTS
 expect examples/digits/digits.onnx image one probability one
 expect examples/digits/digits.onnx image two probability two
 
