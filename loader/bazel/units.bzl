@@ -121,7 +121,7 @@ umbrella = rule(
     ),
 )
 
-def joined(sources, most = 6):
+def joined(sources, most = 10):
     """Translation units of up to `most` sources of one folder.
 
     Parsing the headers that they share takes longer than compiling the sources. No two sources of a folder

@@ -64,14 +64,18 @@ compile_fail_test = rule(
     toolchains = ["@bazel_tools//tools/cpp:toolchain_type"],
 )
 
-# A header that another one includes first is seen with that one.
-_ALONE = """
-stamp=$1 common=$2 count=$3; shift 3
-headers=("${@:1:count}"); shift "$count"
-files=()
-while [ "$1" != -- ]; do files+=("$1"); shift; done
+_GROUP = """
+units=$1 common=$2; shift 2
+wanted=$(mktemp)
+trap 'rm -f "$wanted"' EXIT
+while [ "$1" != -- ]; do echo "$1"; shift; done > "$wanted"
 shift
-seen=$(awk -F '"' '/^#include "/ { print $2; nextfile }' "${files[@]}") || exit 1
+awk -f "$1" "common=$common" "wanted=$wanted" "$wanted" "${@:2}" > "$units"
+"""
+
+# Every `of`th of the units.
+_ALONE = """
+stamp=$1 units=$2 common=$3 of=$4 part=$5; shift 5
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 touch "$work/common.hpp"
@@ -79,37 +83,44 @@ if [ -n "$common" ]; then
   echo '#include "'$common'"' > "$work/common.hpp"
   "$@" -x c++-header "$work/common.hpp" -o "$work/common.hpp.gch" || exit 1
 fi
-for header in "${headers[@]}"; do
-  grep -qxF "$header" <<< "$seen" && continue
-  echo '#include "'$header'"' > "$work/alone.cc"
+awk -v "of=$of" -v "part=$part" 'NR % of == part' "$units" > "$work/units"
+while read -r -a headers; do
+  printf '#include "%s"\\n' "${headers[@]}" > "$work/alone.cc"
   "$@" -fsyntax-only -Werror -include "$work/common.hpp" "$work/alone.cc" || exit 1
-done
+done < "$work/units"
 touch "$stamp"
 """
 
 def _self_contained(ctx):
     command, files = _compiler(ctx)
-    files_of = {header.short_path.rpartition("include/")[2]: header for header in ctx.files.headers}
-    files_of = {
-        name: header
-        for name, header in files_of.items()
+    names = [header.short_path.rpartition("include/")[2] for header in ctx.files.headers]
+    wanted = [
+        name
+        for name in names
         if any([name.startswith("tenon/" + place) for place in ctx.attr.places]) and
            name not in ["tenon/" + header for header in ctx.attr.without]
-    }
-    paths = [header.path for header in files_of.values()]
+    ]
+    units = ctx.actions.declare_file(ctx.label.name + "/units")
+    ctx.actions.run_shell(
+        command = _GROUP,
+        arguments = [units.path, ctx.attr.common] + wanted +
+                    ["--", ctx.file._alone.path] + [header.path for header in ctx.files.headers],
+        inputs = ctx.files.headers + [ctx.file._alone],
+        outputs = [units],
+        mnemonic = "SelfContainedUnits",
+    )
     stamps = []
-    together = 48
-    for first in range(0, len(files_of), together):
-        some = files_of.keys()[first:first + together]
-        stamp = ctx.actions.declare_file("%s/%d" % (ctx.label.name, first))
+    parts = (len(wanted) + 95) // 96
+    for part in range(parts):
+        stamp = ctx.actions.declare_file("%s/%d" % (ctx.label.name, part))
         ctx.actions.run_shell(
             command = _ALONE,
-            arguments = [stamp.path, ctx.attr.common, str(len(some))] + some + paths + ["--"] + command +
+            arguments = [stamp.path, units.path, ctx.attr.common, str(parts), str(part)] + command +
                         ["-D" + define for define in ctx.attr.defines],
-            inputs = depset(ctx.files.headers, transitive = [files]),
+            inputs = depset(ctx.files.headers + [units], transitive = [files]),
             outputs = [stamp],
             mnemonic = "SelfContained",
-            progress_message = "Including %s and the next %d alone" % (some[0], len(some) - 1),
+            progress_message = "Including headers alone, %s, part %d of %d" % (ctx.label.name, part + 1, parts),
         )
         stamps.append(stamp)
     return [DefaultInfo(files = depset(stamps))]
@@ -119,6 +130,7 @@ self_contained = rule(
     doc = "Builds where each header whose path in include/tenon begins like one of `places` compiles alone.",
     attrs = dict(
         _COMPILER,
+        _alone = attr.label(allow_single_file = True, default = "//tests/bazel:alone.awk"),
         common = attr.string(doc = "A header that all of them include: it is parsed once for many of them."),
         defines = attr.string_list(),
         headers = attr.label_list(allow_files = True),

@@ -29,14 +29,14 @@ def tenon_tests(folder, deps, copts = [], timeout = "moderate", more_deps = {}):
             deps = deps + more_deps.get(source, []) + [":support"],
         )
 
-def tenon_joined_tests(folder, deps, copts = [], more_deps = {}, together = 12, alone = []):
+def tenon_joined_tests(folder, deps, copts = [], more_deps = {}, together = 12, alone = [], exclude = []):
     """Programs of up to `together` *_test.cc that lie in the same folder, in or below `folder`.
 
     Parsing the headers takes most of such a source's time. Each has a program of its own as well, which is
     built when it is named: //tests:op/math/acos_test. Sources `alone` have only that.
     """
     sources_of = {}
-    for source in native.glob([folder + "/**/*_test.cc"]):
+    for source in native.glob([folder + "/**/*_test.cc"], exclude = exclude):
         is_alone = source in alone
         if not is_alone:
             sources_of.setdefault(source.rpartition("/")[0], []).append(source)
