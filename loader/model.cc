@@ -63,10 +63,12 @@ ModelHeader Model::header() const {
 namespace {
 
 // Where a run finds external data: in the caller's folder, or the model's own.
-loader::DataSource external_source(const LoadOptions& options, const std::filesystem::path& folder) {
+loader::DataSource external_source(const LoadOptions& options, const std::filesystem::path& folder,
+                                   loader::Mapping mapping = loader::Mapping::whole) {
   const std::filesystem::path& where = options.external_folder.empty() ? folder : options.external_folder;
   loader::DataSource source;
-  if (!where.empty()) source.external = std::make_shared<loader::ExternalFiles>(where, options.trusted_root);
+  if (!where.empty())
+    source.external = std::make_shared<loader::ExternalFiles>(where, options.trusted_root, mapping);
   return source;
 }
 
@@ -84,7 +86,7 @@ Graph read_graph(
     if (loader::format_of(file) == loader::ModelFormat::text) {
       const onnx::ModelProto message = parse_bytes(mapped->bytes());
       look(message);
-      return loader::import_graph(message, options, std::move(source));
+      return loader::import_graph(message, options, std::move(source), placement);
     }
     source.model = mapped->bytes();
     source.file = mapped;
@@ -151,10 +153,12 @@ Graph load_graph(const std::filesystem::path& file, const LoadOptions& options) 
                     external_source(options, loader::folder_of(file)), loader::Placement::aligned);
 }
 
-Graph loader::load_in_place(const std::filesystem::path& file, const LoadOptions& options,
-                            const std::function<void(const onnx::ModelProto&)>& look) {
-  return read_graph(file, MappedFile::open(file), options, external_source(options, folder_of(file)),
-                    Placement::anywhere, look);
+Graph loader::load_without_weights(
+    const std::filesystem::path& file, const LoadOptions& options,
+    const std::function<void(const onnx::ModelProto&, const std::shared_ptr<ExternalFiles>&)>& look) {
+  const DataSource source = external_source(options, folder_of(file), Mapping::pieces);
+  return read_graph(file, MappedFile::open(file), options, source, Placement::outside,
+                    [&](const onnx::ModelProto& model) { look(model, source.external); });
 }
 
 Session load(const std::filesystem::path& file, const SessionOptions& session, const LoadOptions& options) {

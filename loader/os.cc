@@ -28,9 +28,9 @@ fs::path hidden_name(const fs::path& file) {
 std::optional<bool> same_bytes(const Descriptor& a, const Descriptor& b, int64_t size) {
   if (size == 0) return true;
   const auto bytes = static_cast<std::size_t>(size);
-  const std::byte* const of_a = map(a, bytes);
+  const std::byte* const of_a = map(a, 0, bytes);
   if (of_a == nullptr) return std::nullopt;
-  const std::byte* const of_b = map(b, bytes);
+  const std::byte* const of_b = map(b, 0, bytes);
   const bool mapped = of_b != nullptr, same = mapped && std::memcmp(of_a, of_b, bytes) == 0;
   if (mapped) unmap(of_b, bytes);
   unmap(of_a, bytes);

@@ -85,6 +85,8 @@ struct Status {
   uint64_t device = 0, index = 0;        ///< names of one file have the same pair
   int64_t size = 0;                      ///< in bytes
   int64_t seconds = 0, nanoseconds = 0;  ///< of the last change of its bytes
+
+  bool operator==(const Status&) const = default;
 };
 /// Of an open file; none if the system refuses.
 std::optional<Status> status_of(const Descriptor& file);
@@ -108,8 +110,12 @@ Opened open_beneath(const std::filesystem::path& folder, const std::filesystem::
 Opened open_within(const std::filesystem::path& root, const std::filesystem::path& folder,
                    const std::filesystem::path& location);
 
-/// The first `size` > 0 bytes of a file as memory to be read; nullptr if it cannot be mapped.
-const std::byte* map(const Descriptor& file, std::size_t size);
+/// Parts of files that are mapped begin at multiples of this: Windows' granularity, and no system's page is
+/// larger.
+inline constexpr std::size_t map_alignment = std::size_t{1} << 16;
+/// `size` > 0 bytes of a file from `offset`, a multiple of map_alignment, as memory to be read; nullptr if
+/// they cannot be mapped.
+const std::byte* map(const Descriptor& file, std::size_t offset, std::size_t size);
 void unmap(const std::byte* data, std::size_t size);
 
 /// Sixteen hexadecimal digits that no other process finds. Error{io}.

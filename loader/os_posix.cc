@@ -159,8 +159,9 @@ Opened open_within(const fs::path& root, const fs::path& folder, const fs::path&
 
 #endif
 
-const std::byte* map(const Descriptor& file, std::size_t size) {
-  void* const data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, number_of(file), 0);
+const std::byte* map(const Descriptor& file, std::size_t offset, std::size_t size) {
+  void* const data =
+      ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, number_of(file), static_cast<off_t>(offset));
   return data == MAP_FAILED ? nullptr : static_cast<const std::byte*>(data);
 }
 void unmap(const std::byte* data, std::size_t size) { ::munmap(const_cast<std::byte*>(data), size); }

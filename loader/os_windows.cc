@@ -166,11 +166,13 @@ Opened open_found(const Descriptor& file) {
   return {std::move(d)};
 }
 
-const std::byte* map(const Descriptor& file, std::size_t size) {
+const std::byte* map(const Descriptor& file, std::size_t offset, std::size_t size) {
   // The view keeps the mapping after its handle is closed.
   const HANDLE made = ::CreateFileMappingW(handle_of(file), nullptr, PAGE_READONLY, 0, 0, nullptr);
   if (made == nullptr) return nullptr;
-  const void* const data = ::MapViewOfFile(made, FILE_MAP_READ, 0, 0, size);
+  const auto at = static_cast<uint64_t>(offset);
+  const void* const data =
+      ::MapViewOfFile(made, FILE_MAP_READ, static_cast<DWORD>(at >> 32), static_cast<DWORD>(at), size);
   const DWORD error = ::GetLastError();
   ::CloseHandle(made);
   ::SetLastError(error);

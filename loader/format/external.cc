@@ -102,45 +102,70 @@ Descriptor ExternalFiles::open(const std::string& location) const {
   return std::move(opened.file);
 }
 
+Descriptor ExternalFiles::open_again(const std::string& location, const File& f) const {
+  Descriptor d = open(location);
+  const std::optional<os::Status> now = os::status_of(d);
+  if (!now) throw refusal(location, os::last_error());
+  if (!(*now == f.status))
+    throw Error(ErrorCode::io, str_cat("external data '", location, "'"),
+                "was replaced or written to after it was first read");
+  return d;
+}
+
 ExternalFiles::File& ExternalFiles::file(const std::string& location) {
   if (const auto it = by_location_.find(location); it != by_location_.end()) return *it->second;
   const Descriptor d = open(location);
   const std::optional<os::Status> status = os::status_of(d);
   if (!status) throw refusal(location, os::last_error());
-  File& f = files_[{status->device, status->index}];
-  if (!f.mapped) f.mapped = MappedFile::map(d, str_cat("external data '", location, "'"));
+  const auto [it, added] = files_.try_emplace({status->device, status->index});
+  File& f = it->second;
+  if (added) f.status = *status;
+  if (mapping_ == Mapping::whole && !f.mapped)
+    f.mapped = MappedFile::map(d, str_cat("external data '", location, "'"), f.status, 0,
+                               static_cast<std::size_t>(f.status.size));
   by_location_.emplace(location, &f);
   return f;
 }
 
 void ExternalFiles::check_unchanged() const {
-  for (const auto& [location, file] : by_location_) file->mapped->check_unchanged(folder_ / location);
+  for (const auto& [location, file] : by_location_)
+    if (file->mapped) file->mapped->check_unchanged(folder_ / location);
 }
 
-FileBytes ExternalFiles::find(const onnx::TensorProto& t) {
-  const ExternalReference r = read_reference(t);
+FileBytes ExternalFiles::map(const ExternalReference& r, const File& f, int64_t first, int64_t size) const {
+  const auto offset = static_cast<std::size_t>(r.offset + first), count = static_cast<std::size_t>(size);
+  if (f.mapped) return {f.mapped->bytes().subspan(offset, count), f.mapped};
+  const Descriptor d = open_again(r.location, f);
+  auto part = MappedFile::map(d, str_cat("external data '", r.location, "'"), f.status, offset, count);
+  const auto bytes = part->bytes();
+  return {bytes, std::move(part)};
+}
+
+void ExternalFiles::check_digest(const ExternalReference& r, File& f) const {
+  if (f.digest.empty()) {
+    constexpr int64_t part = 16 << 20;  // bounds the memory meanwhile
+    Sha1 digest;
+    ExternalReference all = r;
+    all.offset = 0;
+    for (int64_t at = 0; at < f.status.size; at += part) {
+      const FileBytes piece = map(all, f, at, std::min(part, f.status.size - at));
+      digest.add(piece.bytes);
+      piece.forget();
+    }
+    f.digest = digest.hex();
+  }
+  const auto same = [](char a, char b) { return a == (b >= 'A' && b <= 'F' ? b - 'A' + 'a' : b); };
+  if (!std::equal(f.digest.begin(), f.digest.end(), r.checksum.begin(), r.checksum.end(), same))
+    throw refusal(r.location, str_cat("the checksum of the file is ", f.digest, ", not '", r.checksum, "'"));
+}
+
+ExternalFiles::File& ExternalFiles::expect(const ExternalReference& r) {
   File& f = file(r.location);
-  const std::span<const std::byte> all = f.mapped->bytes();
-  const auto available = static_cast<int64_t>(all.size());
+  const int64_t available = f.status.size;
   if (r.offset > available || r.size > available - r.offset)
     throw refusal(r.location,
                   str_cat(r.size, " bytes at ", r.offset, ": this reaches beyond the file's ", available));
-  if (!r.checksum.empty()) {
-    if (f.digest.empty()) {
-      constexpr std::size_t part = 16 << 20;  // bounds the resident memory meanwhile
-      Sha1 digest;
-      for (std::size_t at = 0; at < all.size(); at += part) {
-        const auto bytes = all.subspan(at, std::min(part, all.size() - at));
-        digest.add(bytes);
-        FileBytes{bytes, f.mapped}.forget();
-      }
-      f.digest = digest.hex();
-    }
-    const auto same = [](char a, char b) { return a == (b >= 'A' && b <= 'F' ? b - 'A' + 'a' : b); };
-    if (!std::equal(f.digest.begin(), f.digest.end(), r.checksum.begin(), r.checksum.end(), same))
-      throw refusal(r.location,
-                    str_cat("the checksum of the file is ", f.digest, ", not '", r.checksum, "'"));
-  }
+  if (!r.checksum.empty()) check_digest(r, f);
   if (r.size > 0) {
     const int64_t end = r.offset + r.size;
     const auto next = f.segments.lower_bound(r.offset);
@@ -153,7 +178,19 @@ FileBytes ExternalFiles::find(const onnx::TensorProto& t) {
       f.segments.emplace_hint(next, r.offset, end);
     }
   }
-  return {all.subspan(static_cast<std::size_t>(r.offset), static_cast<std::size_t>(r.size)), f.mapped};
+  return f;
+}
+
+void ExternalFiles::expect(const onnx::TensorProto& t) { expect(read_reference(t)); }
+
+FileBytes ExternalFiles::find(const onnx::TensorProto& t) {
+  const ExternalReference r = read_reference(t);
+  return map(r, expect(r), 0, r.size);
+}
+
+FileBytes ExternalFiles::find(const onnx::TensorProto& t, int64_t first, int64_t size) {
+  const ExternalReference r = read_reference(t);
+  return map(r, file(r.location), first, size);
 }
 
 namespace {

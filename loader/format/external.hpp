@@ -33,8 +33,13 @@ void embed(onnx::TensorProto& t, const FileBytes& data);
 /// Checks that a file may have the name in a reference; else Error{invalid_model} that says why.
 void check_location(const std::string& location);
 
-/// The files that hold the external data of one model. Each is mapped once, however many tensors it holds and
-/// whatever names they use for it.
+/// How the files of external data are mapped.
+enum class Mapping : uint8_t {
+  whole,   ///< each file once, however many tensors it holds and whatever names they use for it
+  pieces,  ///< what is requested by itself, for a process that needs few of a large model's bytes
+};
+
+/// The files that hold the external data of one model.
 ///
 /// A file must lie in the model's folder. Symbolic links on the way to it are refused, and so are hard links,
 /// since either may expose a file from elsewhere; folders on the way to the model's folder may be links. All
@@ -45,8 +50,9 @@ void check_location(const std::string& location);
 /// lead to files within it, or within the model's folder: caches that store each file once consist of links.
 class ExternalFiles {
  public:
-  explicit ExternalFiles(std::filesystem::path folder, std::filesystem::path trusted_root = {})
-      : folder_(std::move(folder)), trusted_root_(std::move(trusted_root)) {}
+  explicit ExternalFiles(std::filesystem::path folder, std::filesystem::path trusted_root = {},
+                         Mapping mapping = Mapping::whole)
+      : folder_(std::move(folder)), trusted_root_(std::move(trusted_root)), mapping_(mapping) {}
 
   ExternalFiles(const ExternalFiles&) = delete;
   ExternalFiles& operator=(const ExternalFiles&) = delete;
@@ -55,6 +61,11 @@ class ExternalFiles {
   /// refused as above, or do not match the checksum, segments past a file's end, and segments that overlap
   /// another tensor's without being identical. Error{io} if the folder cannot be opened.
   FileBytes find(const onnx::TensorProto& t);
+  /// The errors of `find`, without mapping anything.
+  void expect(const onnx::TensorProto& t);
+  /// `size` bytes from `first` of the elements of a tensor that `expect` has accepted, mapped by themselves.
+  /// Error{io} if another file has the name by now, or the file has been written to.
+  FileBytes find(const onnx::TensorProto& t, int64_t first, int64_t size);
   /// Error{io} if a mapped file has been written to since.
   void check_unchanged() const;
 
@@ -62,16 +73,24 @@ class ExternalFiles {
 
  private:
   struct File {
-    std::shared_ptr<const MappedFile> mapped;
-    std::map<int64_t, int64_t> segments;  // begin to end
-    std::string digest;                   // "" until requested
+    os::Status status;
+    std::shared_ptr<const MappedFile> mapped;  // whole, or null
+    std::map<int64_t, int64_t> segments;       // begin to end
+    std::string digest;                        // "" until requested
   };
   using Identity = std::pair<uint64_t, uint64_t>;  // device and inode number
 
   Descriptor open(const std::string& location) const;
+  // The same for a file that has been seen.
+  Descriptor open_again(const std::string& location, const File& f) const;
   File& file(const std::string& location);
+  // Checks a reference, whose file it returns.
+  File& expect(const ExternalReference& r);
+  void check_digest(const ExternalReference& r, File& f) const;
+  FileBytes map(const ExternalReference& r, const File& f, int64_t first, int64_t size) const;
 
   std::filesystem::path folder_, trusted_root_;
+  Mapping mapping_;
   std::map<Identity, File> files_;
   std::map<std::string, File*> by_location_;
 };

@@ -6,11 +6,17 @@ std::shared_ptr<const MappedFile> MappedFile::map(const Descriptor& file, const 
   const std::optional<os::Status> status = os::status_of(file);
   if (!status) throw Error(ErrorCode::io, place, os::last_error());
   if (!status->regular) throw Error(ErrorCode::io, place, "not a regular file");
-  const auto size = static_cast<std::size_t>(status->size);
-  const std::byte* const data = size == 0 ? nullptr : os::map(file, size);
-  if (size > 0 && data == nullptr)
+  return map(file, place, *status, 0, static_cast<std::size_t>(status->size));
+}
+
+std::shared_ptr<const MappedFile> MappedFile::map(const Descriptor& file, const std::string& place,
+                                                  const os::Status& status, std::size_t offset,
+                                                  std::size_t size) {
+  const std::size_t skipped = offset % os::map_alignment, all = size == 0 ? 0 : skipped + size;
+  const std::byte* const data = all == 0 ? nullptr : os::map(file, offset - skipped, all);
+  if (all > 0 && data == nullptr)
     throw Error(ErrorCode::io, place, str_cat("cannot be mapped: ", os::last_error()));
-  return std::shared_ptr<const MappedFile>(new MappedFile(data, size, *status));
+  return std::shared_ptr<const MappedFile>(new MappedFile({data, all}, all == 0 ? 0 : skipped, status));
 }
 
 void MappedFile::check_unchanged(const std::filesystem::path& name) const {
@@ -27,7 +33,7 @@ std::shared_ptr<const MappedFile> MappedFile::open(const std::filesystem::path& 
 }
 
 MappedFile::~MappedFile() {
-  if (data_ != nullptr) os::unmap(data_, size_);
+  if (!mapped_.empty()) os::unmap(mapped_.data(), mapped_.size());
 }
 
 bool same_folder(const std::filesystem::path& a, const std::filesystem::path& b) {

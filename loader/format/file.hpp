@@ -10,7 +10,7 @@
 
 namespace tenon::TENON_ABI::loader {
 
-/// A regular file, mapped for reading while handles to it live.
+/// A regular file, or a part of one, mapped for reading while handles to it live.
 ///
 /// A file that NewFile replaces stays mapped as it was. If another program truncates a file, the memory is
 /// lost: the system ends the process with SIGBUS when the missing part is read.
@@ -20,22 +20,26 @@ class MappedFile {
   static std::shared_ptr<const MappedFile> open(const std::filesystem::path& file);
   /// The same for a file that is already open; `place` names it in errors.
   static std::shared_ptr<const MappedFile> map(const Descriptor& file, const std::string& place);
+  /// The same for `size` bytes from `offset` alone, which the file must have.
+  static std::shared_ptr<const MappedFile> map(const Descriptor& file, const std::string& place,
+                                               const os::Status& status, std::size_t offset,
+                                               std::size_t size);
 
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
   ~MappedFile();
 
-  std::span<const std::byte> bytes() const { return {data_, size_}; }
+  std::span<const std::byte> bytes() const { return mapped_.subspan(skipped_); }
   /// Error{io} if this file still has the name and has been written to since it was mapped. A file that has
   /// replaced it is ignored.
   void check_unchanged(const std::filesystem::path& name) const;
 
  private:
-  MappedFile(const std::byte* data, std::size_t size, const os::Status& state)
-      : data_(data), size_(size), state_(state) {}
+  MappedFile(std::span<const std::byte> mapped, std::size_t skipped, const os::Status& state)
+      : mapped_(mapped), skipped_(skipped), state_(state) {}
 
-  const std::byte* data_;
-  std::size_t size_;
+  std::span<const std::byte> mapped_;
+  std::size_t skipped_;  // bytes ahead of the part, since a mapping begins at a page
   os::Status state_;
 };
 

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "loader/format/wire.hpp"
+#include "loader/text/text_words.hpp"
 #include "tenon/base/types.hpp"
 
 namespace tenon::TENON_ABI::loader {
@@ -13,20 +14,17 @@ namespace {
   throw Error(ErrorCode::invalid_model, str_cat("tensor '", t.name(), "'"), what);
 }
 
-Extents read_extents(const onnx::TensorProto& t) {
-  if (t.dims_size() > max_rank) fail(t, str_cat("rank ", t.dims_size(), " is above ", max_rank));
-  Extents e;
-  for (int64_t d : t.dims()) {
-    if (d < 0) fail(t, str_cat("negative extent ", d));
-    e.push_back(d);
-  }
+// Names the tensor in errors of its file.
+template <class F>
+auto in_tensor(const onnx::TensorProto& t, F f) {
   try {
-    element_count(e);
-  } catch (const Error& error) {
-    fail(t, error.message());
+    return f();
+  } catch (const Error& e) {
+    throw Error(e.code(), str_cat("tensor '", t.name(), "': ", e.where()), e.message());
   }
-  return e;
 }
+
+constexpr int64_t large = int64_t{1} << 16;  // rules read only smaller constants
 
 // A tensor to be written, of `bytes` bytes.
 AnyTensor new_tensor(DType d, const Extents& extents, std::size_t bytes, SmallBlocks* small) {
@@ -40,11 +38,11 @@ AnyTensor new_tensor(DType d, const Extents& extents, std::size_t bytes, SmallBl
 AnyTensor from_bytes(DType d, const Extents& extents, std::span<const std::byte> bytes,
                      std::shared_ptr<const MappedFile> file, Placement placement, SmallBlocks* small) {
   if (file != nullptr && !bytes.empty()) {
-    constexpr std::size_t large = std::size_t{1} << 16;  // rules read only smaller constants
     const AnyTensor tensor(
         d, extents,
         Storage::keep(bytes.data(), bytes.size(), FilePart(std::move(file), bytes.data(), bytes.size())));
-    const bool anywhere = placement == Placement::anywhere && is_float(d) && bytes.size() >= large;
+    const bool anywhere =
+        placement != Placement::aligned && is_float(d) && static_cast<int64_t>(bytes.size()) >= large;
     if (anywhere || tensor.aligned()) return tensor;
     if (bytes.size() > SmallBlocks::most) return tensor.clone();
   }
@@ -125,6 +123,21 @@ AnyTensor read_typed(const onnx::TensorProto& t, DType d, const Extents& extents
 
 }  // namespace
 
+Extents read_extents(const onnx::TensorProto& t) {
+  if (t.dims_size() > max_rank) fail(t, str_cat("rank ", t.dims_size(), " is above ", max_rank));
+  Extents e;
+  for (int64_t d : t.dims()) {
+    if (d < 0) fail(t, str_cat("negative extent ", d));
+    e.push_back(d);
+  }
+  try {
+    element_count(e);
+  } catch (const Error& error) {
+    fail(t, error.message());
+  }
+  return e;
+}
+
 Storage SmallBlocks::take(std::size_t bytes) {
   constexpr std::size_t size = std::size_t{1} << 14;
   if (used_ + bytes > block_.size_bytes()) block_ = Storage::allocate(size), used_ = 0;
@@ -136,11 +149,7 @@ Storage SmallBlocks::take(std::size_t bytes) {
 std::optional<FileBytes> raw_data_of(const onnx::TensorProto& t, const DataSource& source) {
   if (is_external(t)) {
     if (!source.external) fail(t, "external data is not to be had here: the model's folder is not known");
-    try {
-      return source.external->find(t);
-    } catch (const Error& e) {
-      throw Error(e.code(), str_cat("tensor '", t.name(), "': ", e.where()), e.message());
-    }
+    return in_tensor(t, [&] { return source.external->find(t); });
   }
   if (auto left = left_in_file(t, source)) return left;
   if (!t.has_raw_data()) return std::nullopt;
@@ -200,6 +209,52 @@ AnyTensor read_tensor(const onnx::TensorProto& t, const DataSource& source, Plac
 
 AnyTensor read_tensor(const onnx::TensorProto& t, const DataSource& source) {
   return read_tensor(t, source, Placement::aligned);
+}
+
+bool is_outside(const onnx::TensorProto& t) {
+  const DType d = dtype_from_onnx(t.data_type());
+  if (!is_external(t) || d == DType::undefined || d == DType::string) return false;
+  const int64_t count = elements_of(t);
+  // Others are refused where they are read.
+  return !t.has_segment() && t.dims_size() <= max_rank && count > 0 && count <= INT64_MAX / 16 &&
+         packed_bytes(count, d) >= large;
+}
+
+void expect_external(const onnx::TensorProto& t, ExternalFiles& files) {
+  in_tensor(t, [&] { files.expect(t); });
+}
+
+AnyTensor read_part(const onnx::TensorProto& t, ExternalFiles& files, int axis, int64_t first, int64_t end) {
+  const DType d = dtype_from_onnx(t.data_type());
+  Extents extents = read_extents(t);
+  const AxisSplit at = axis < 0 ? AxisSplit{} : split_at(extents, axis);
+  if (axis < 0) first = 0, end = 1;
+  else extents[axis] = end - first;
+  // In bytes.
+  const int64_t row = packed_bytes(axis < 0 ? element_count(extents) : at.extent * at.inner, d);
+  const int64_t before = row / at.extent * first, length = row / at.extent * (end - first);
+  const auto find = [&](int64_t offset, int64_t size) {
+    return in_tensor(t, [&] { return files.find(t, offset, size); });
+  };
+  const auto finish = [&](AnyTensor tensor) {
+    return d == DType::bool_ ? sanitise_bools(std::move(tensor)) : tensor;
+  };
+  if (at.outer == 1) {
+    const FileBytes found = find(before, length);
+    return finish(from_bytes(d, extents, found.bytes, found.file, Placement::anywhere, nullptr));
+  }
+  AnyTensor y = AnyTensor::uninitialized(d, extents);
+  if (length == 0) return y;
+  auto* to = static_cast<std::byte*>(y.out().data());
+  const int64_t most = std::max<int64_t>(1, (int64_t{16} << 20) / row);
+  for (int64_t r = 0; r < at.outer; r += most) {
+    const int64_t rows = std::min(most, at.outer - r);
+    const FileBytes found = find(r * row + before, (rows - 1) * row + length);
+    for (int64_t k = 0; k < rows; ++k, to += length)
+      std::memcpy(to, found.bytes.data() + k * row, static_cast<std::size_t>(length));
+    found.forget();
+  }
+  return finish(std::move(y));
 }
 
 SparseTensor read_sparse_tensor(const onnx::SparseTensorProto& t, const DataSource& source) {

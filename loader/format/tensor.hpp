@@ -38,16 +38,28 @@ std::optional<FileBytes> raw_data_of(const onnx::TensorProto& t, const DataSourc
 /// Moves raw data that was left in the model's bytes back into the message. Returns its size.
 std::size_t restore_raw_data(onnx::TensorProto& t, const DataSource& source);
 
-/// The alignment of elements that are used in place.
+/// Where elements lie that are used in place.
 enum class Placement : uint8_t {
-  aligned,   ///< as their type requires
+  aligned,   ///< aligned as their type requires
   anywhere,  ///< large float tensors at any address: the tensor may not be AnyTensor::aligned
+  outside,   ///< as anywhere; but large external tensors stay outside the graph, see is_outside
 };
+/// Whether a graph's constant has no elements with Placement::outside: those of external tensors that rules
+/// do not read.
+bool is_outside(const onnx::TensorProto& t);
 
 /// A tensor; raw data is used in place if possible. Error{invalid_model} if sizes do not agree.
 AnyTensor read_tensor(const onnx::TensorProto& t, const DataSource& source, Placement placement);
 /// The same, aligned.
 AnyTensor read_tensor(const onnx::TensorProto& t, const DataSource& source = {});
+/// The errors of an external tensor's reference and file, without reading any elements.
+void expect_external(const onnx::TensorProto& t, ExternalFiles& files);
+/// The elements from `first` to before `end` along an axis of an external tensor, all of them if the axis is
+/// -1. Rows are used where they lie in the file, others copied. Nothing else is mapped once it returns, and
+/// no more than 16 MiB or a row's part meanwhile, if the files are mapped in pieces.
+AnyTensor read_part(const onnx::TensorProto& t, ExternalFiles& files, int axis, int64_t first, int64_t end);
+/// Error{invalid_model}: too many extents, negative ones, or a number of elements that overflows.
+Extents read_extents(const onnx::TensorProto& t);
 /// A bool is 0 or 1. Other bytes of a file are converted to one of them, since reading them as a bool would
 /// be undefined.
 AnyTensor sanitise_bools(AnyTensor tensor);

@@ -78,9 +78,13 @@ void Importer::read_graph(const onnx::GraphProto& g, int inputs, Scope& scope) {
   }
   // The graphs of bodies run without one of the session's Programs in between.
   const Placement placement = scope.outer == nullptr ? placement_ : Placement::aligned;
+  const auto add = [&](const onnx::TensorProto& t) {
+    if (placement == Placement::outside && is_outside(t))
+      return graph.add_constant(t.name(), dtype_from_onnx(t.data_type()), Dims(read_extents(t)));
+    return graph.add_constant(t.name(), counted(read_tensor(t, source_, placement)));
+  };
   for (const auto& t : g.initializer())
-    if (defaults.count(t.name()))
-      define(scope, t.name(), graph.add_constant(t.name(), counted(read_tensor(t, source_, placement))));
+    if (defaults.count(t.name())) define(scope, t.name(), add(t));
   for (const auto& t : g.sparse_initializer()) {
     const std::string& name = t.values().name();
     if (!sparse.contains(name)) continue;

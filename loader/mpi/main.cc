@@ -2,8 +2,8 @@
 #include <chrono>
 #include <thread>
 
+#include "loader/devices/sharded_model.hpp"
 #include "loader/tool/run_request.hpp"
-#include "tenon/devices/load.hpp"
 #include "tenon/devices/mpi_transport.hpp"
 #include "tenon/simd/arch.hpp"
 
@@ -40,15 +40,16 @@ void run_model(int rank, Arguments& arguments, const Registry& registry) {
   }
   if (request.model.empty()) throw UsageError{"run needs a model"};
   options.session = request.session;
-  devices::ShardedSession session = devices::load_sharded(request.model, devices::mpi_transport(), options);
+  const std::shared_ptr<devices::Transport> transport = devices::mpi_transport();
+  const loader::ShardedModel model = loader::read_sharded(request.model, *transport, options);
+  devices::ShardedSession session = loader::session_of(model, transport, options.session);
   if (rank != 0) {
     static_cast<void>(session.run({}, request.run));
     return;
   }
-  // This rank's graph lacks nodes by which indices are bounded.
-  const Graph whole = load_graph(request.model, options.load);
-  const Feeds feeds = make_feeds(whole, request.inputs, request.shapes, request.model);
-  const Outputs outputs = request.run_once(whole, [&] { return session.run(feeds, request.run); });
+  // Of the whole graph: this rank's lacks nodes by which indices are bounded.
+  const Feeds feeds = make_feeds(model.graph, request.inputs, request.shapes, request.model);
+  const Outputs outputs = request.run_once(model.graph, [&] { return session.run(feeds, request.run); });
   request.show(outputs, outputs.size());
 }
 

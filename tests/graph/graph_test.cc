@@ -222,6 +222,23 @@ TEST_CASE("Graph: building is refused with the node, the operator, its version, 
   check_error([&] { g.add(op::MatMul{}, own, g.input<float>("any")); }, {"no error"});
 }
 
+TEST_CASE("Graph: constants whose elements are elsewhere") {
+  Graph g;
+  const ValueId x = g.add_input("x", DType::float32, Dims(Extents{2, 3}));
+  const ValueId w = g.add_constant("w", DType::float32, Dims(Extents{3, 4}));
+  CHECK(g.entry(w).is_outside());
+  CHECK(!g.entry(x).is_outside());
+  CHECK(!g.entry(g.add_constant("c", Tensor<float>(Extents{2}))).is_outside());
+  const ValueId y = g.add_node({}, AnyOperator::make(op::MatMul{}), {x, w}, std::vector<std::string>{"y"})[0];
+  CHECK(g.entry(y).info.dims == Dims(Extents{2, 4}));
+  // A body reads it as a value of the graph around it.
+  Graph body = Graph::inside(g);
+  CHECK(body.entry(body.capture(w)).source == Graph::Source::capture);
+  g.add_output("y", y);
+  CHECK_THROWS_WITH_AS(Session{std::move(g)},
+                       doctest::Contains("constant 'w': its elements are not in the graph"), Error);
+}
+
 TEST_CASE("Graph: obligatory results without names") {
   Graph g;
   const ValueId x = g.add_input("x", DType::float32, {4});

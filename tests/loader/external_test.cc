@@ -307,6 +307,64 @@ TEST_CASE("files of more than 4 GB are mapped, and data that is in place stays")
   CHECK(static_cast<const float*>(copied.data())[2] == 6);
 }
 
+TEST_CASE("parts of a tensor, mapped by themselves") {
+  const Folder folder;
+  constexpr int64_t rows = 400, columns = 300;
+  Tensor<float> numbers(Extents{rows, columns});
+  for (int64_t k = 0; k < numbers.size(); ++k) numbers[k] = static_cast<float>(k);
+  for (const std::size_t skipped : {0, 3, 70000}) {
+    const std::string padding(skipped, '-');
+    write_bytes(folder / "w.bin", padding + std::string(reinterpret_cast<const char*>(numbers.data()),
+                                                        rows * columns * sizeof(float)));
+    onnx::TensorProto t =
+        elsewhere({{"location", "w.bin"}, {"offset", std::to_string(padding.size())}}, rows);
+    t.add_dims(columns);
+    ExternalFiles files(folder.path(), {}, loader::Mapping::pieces);
+    loader::expect_external(t, files);
+    const auto part = [&](int axis, int64_t first, int64_t end) {
+      return loader::read_part(t, files, axis, first, end);
+    };
+    const AnyTensor all = part(-1, 0, 0);
+    CHECK(all.extents() == Extents{rows, columns});
+    CHECK(std::memcmp(all.data(), numbers.data(), static_cast<std::size_t>(all.bytes())) == 0);
+    const AnyTensor some_rows = part(0, 17, 350);
+    CHECK(some_rows.extents() == Extents{333, columns});
+    CHECK(std::memcmp(some_rows.data(), numbers.data() + 17 * columns,
+                      static_cast<std::size_t>(some_rows.bytes())) == 0);
+    const AnyTensor some_columns = part(1, 299, 300);
+    CHECK(some_columns.extents() == Extents{rows, 1});
+    for (int64_t r = 0; r < rows; ++r)
+      CHECK(static_cast<const float*>(some_columns.data())[r] == numbers[r * columns + 299]);
+    CHECK(part(1, 5, 5).size() == 0);
+    CHECK(part(0, 400, 400).size() == 0);
+
+    // The file is the one that was checked.
+    fs::rename(folder / "w.bin", folder / "old.bin");
+    CHECK(holds(refusal([&] { part(0, 0, 1); }), "tensor 'w': external data 'w.bin'"));
+    write_bytes(folder / "w.bin", bytes_of(folder / "old.bin"));
+    CHECK(holds(refusal([&] { part(0, 0, 1); }), "was replaced or written to"));
+  }
+  // Bools are 0 or 1, whichever part is read.
+  std::string bytes(100000, '\0');
+  bytes[99999] = '\7';
+  write_bytes(folder / "b.bin", bytes);
+  onnx::TensorProto t = elsewhere({{"location", "b.bin"}}, 100000);
+  t.set_data_type(onnx::TensorProto::BOOL);
+  ExternalFiles files(folder.path(), {}, loader::Mapping::pieces);
+  const AnyTensor last = loader::read_part(t, files, 0, 99990, 100000);
+  CHECK(static_cast<const uint8_t*>(last.data())[9] == 1);
+
+  // References are checked as they are where files are mapped as a whole.
+  const auto said = [&](const Entries& entries, int64_t n = 20000) {
+    return refusal([&] { loader::expect_external(elsewhere(entries, n), files); });
+  };
+  CHECK(said({{"location", "b.bin"}, {"offset", "0"}, {"checksum", sha1(bytes)}}) == "");
+  CHECK(holds(said({{"location", "b.bin"}, {"checksum", sha1("")}}), "the checksum of the file is"));
+  CHECK(holds(said({{"location", "b.bin"}, {"offset", "100"}}), "overlap another tensor"));
+  CHECK(holds(said({{"location", "b.bin"}}, 25001), "reaches beyond the file's 100000"));
+  CHECK(holds(said({{"location", "none.bin"}}), "tensor 'w'"));
+}
+
 TEST_CASE("external data wherever a model has tensors") {
   const Folder folder;
   const float values[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14};

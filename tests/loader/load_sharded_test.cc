@@ -47,6 +47,83 @@ TEST_CASE("Large weights are used where they lie in the model's file, at any add
   }
 }
 
+#ifdef __linux__
+// The bytes of a file that this process has mapped.
+int64_t mapped_bytes(const std::filesystem::path& file) {
+  std::ifstream maps("/proc/self/maps");
+  int64_t bytes = 0;
+  for (std::string line; std::getline(maps, line);) {
+    uint64_t first = 0, end = 0;
+    if (line.ends_with(file.string()) && std::sscanf(line.c_str(), "%lx-%lx", &first, &end) == 2)
+      bytes += static_cast<int64_t>(end - first);
+  }
+  return bytes;
+}
+
+TEST_CASE("A rank maps its part of the weights in other files, and nothing of others") {
+  const Folder folder;
+  Model m = perceptron(small_integers({4, 200000}), small_integers({200000, 3}));
+  m.add_initializer("unread", small_integers({500000}));
+  const auto file = std::filesystem::canonical(folder.path()) / "model.onnx";
+  save(m, file, {.external_threshold = 1, .external_file = "w.data"});
+  const Tensor<float> x = small_integers({2, 4});
+  const Value whole = load(file).run({{"x", x}})["y"];
+  devices::on_ranks(2, [&](const std::shared_ptr<Transport>& t) {
+    devices::ShardedSession s = devices::load_sharded(file, t);
+    const Outputs y = s.run(t->rank() == 0 ? Feeds{{"x", x}} : Feeds{});
+    if (t->rank() == 0) CHECK(devices::difference(whole, y["y"]) == 0);
+    // The ranks' rows of w2, if the session has not packed them.
+    CHECK(mapped_bytes(file.parent_path() / "w.data") <= 200000 * 3 * 4 + 2 * 2 * (1 << 16));
+  });
+}
+#endif
+
+TEST_CASE("Weights in other files that bodies read, and that a node reads whole") {
+  const Folder folder;
+  Model m = parse_text(R"(<ir_version: 11, opset_import: ["": 21]>
+    g (float[2, 128] x, bool c) => (float[2, 128] y, float[128, 128] w) {
+      h = MatMul (x, w)
+      b = If (c) <then_branch = t () => (float[2, 128] z) { z = MatMul (h, w) },
+                  else_branch = e () => (float[2, 128] z) { z = Add (h, h) }>
+      y = Add (b, h)
+    })");
+  m.add_initializer("w", small_integers({128, 128}));
+  m.proto().add_configuration()->set_name("two");
+  m.proto().mutable_configuration(0)->set_num_devices(2);
+  auto& c = *m.proto().mutable_graph()->mutable_node(0)->add_device_configurations();
+  c.set_configuration_id("two");
+  auto& sharding = *c.add_sharding_spec();
+  sharding.set_tensor_name("w");
+  sharding.add_device(0), sharding.add_device(1);
+  sharding.add_sharded_dim()->set_axis(1);
+  sharding.mutable_sharded_dim(0)->add_simple_sharding()->set_num_shards(2);
+  const auto file = folder.path() / "model.onnx";
+  save(m, file, {.external_threshold = 1});
+  const Session whole = load(file);
+  devices::on_ranks(2, [&](const std::shared_ptr<Transport>& t) {
+    devices::ShardedSession s = devices::load_sharded(file, t);
+    for (const bool taken : {true, false}) {
+      const Feeds feeds{{"x", small_integers({2, 128})}, {"c", Tensor<bool>(Extents{}, {taken})}};
+      const Outputs y = s.run(t->rank() == 0 ? feeds : Feeds{});
+      if (t->rank() != 0) continue;
+      const Outputs expected = whole.run(feeds);
+      for (const char* name : {"y", "w"}) CHECK(devices::difference(expected[name], y[name]) == 0);
+    }
+  });
+}
+
+TEST_CASE("Faults of weights in other files name the model and the tensor") {
+  const Folder folder;
+  const auto file = folder.path() / "model.onnx";
+  save(perceptron(small_integers({4, 20000}), small_integers({20000, 3})), file,
+       {.external_threshold = 1, .external_file = "w.data"});
+  std::filesystem::resize_file(folder / "w.data", 400000);
+  devices::on_ranks(1, [&](const auto& t) {
+    CHECK_THROWS_WITH_AS(static_cast<void>(devices::load_sharded(file, t)),
+                         doctest::Contains("model.onnx: tensor 'w2': external data 'w.data'"), Error);
+  });
+}
+
 TEST_CASE("A model's file is bounded") {
   const Folder folder;
   const auto file = folder.path() / "model.onnx";

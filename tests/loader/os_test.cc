@@ -30,7 +30,7 @@ std::string read(const loader::Descriptor& file) {
   const std::optional<os::Status> status = os::status_of(file);
   if (!status || !status->regular || status->size == 0) return "";
   const auto size = static_cast<std::size_t>(status->size);
-  const std::byte* const data = os::map(file, size);
+  const std::byte* const data = os::map(file, 0, size);
   REQUIRE(data != nullptr);
   std::string text(reinterpret_cast<const char*>(data), size);
   os::unmap(data, size);

@@ -14,6 +14,7 @@ struct ShardedOptions {
 };
 
 /// One rank's part of a model whose annotations place it on devices: device k is rank k. All ranks call it.
+/// Of external data, a rank maps what its part needs.
 ///
 /// Errors of reading, of the annotations and of the partition; on the other ranks Error{cancelled}.
 [[nodiscard]] ShardedSession load_sharded(const std::filesystem::path& file,

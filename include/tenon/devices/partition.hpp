@@ -30,7 +30,7 @@ class Partition {
  public:
   Partition(const Graph& graph, const Placement& placement, const std::shared_ptr<Transport>& transport,
             const PartitionOptions& options)
-      : from_(graph), to_(graph, transport), choice_(graph, placement, options, to_) {}
+      : from_(graph), to_(graph, transport, options.read_constant), choice_(graph, placement, options, to_) {}
 
   Graph take() && {
     std::vector<ValueId> outputs;

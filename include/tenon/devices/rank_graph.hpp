@@ -1,19 +1,27 @@
 // The graph of one rank while a partition builds it: the values that the rank has, and exchanges with others.
 #pragma once
 
+#include <functional>
+
 #include "tenon/devices/operators.hpp"
 #include "tenon/devices/placement.hpp"
 #include "tenon/graph/graph.hpp"
 #include "tenon/op/tensor/concat.hpp"
 #include "tenon/op/tensor/slice.hpp"
 
-namespace tenon::TENON_ABI::devices::detail {
+namespace tenon::TENON_ABI::devices {
+
+/// The elements of a constant that are not in the graph, Graph::ValueEntry::is_outside: from `first` to
+/// before `end` along an axis, all of them if the axis is -1.
+using ReadConstant = std::function<AnyTensor(const std::string& name, int axis, int64_t first, int64_t end)>;
+
+namespace detail {
 
 /// All ranks make the same calls in the same order; each adds its own nodes, if any.
 class RankGraph {
  public:
-  RankGraph(const Graph& whole, std::shared_ptr<Transport> transport)
-      : whole_(whole), transport_(std::move(transport)), states_(whole.values().size()) {
+  RankGraph(const Graph& whole, std::shared_ptr<Transport> transport, const ReadConstant& read)
+      : whole_(whole), transport_(std::move(transport)), read_(read), states_(whole.values().size()) {
     Ranks all;
     for (int r = 0; r < transport_->size(); ++r) all.push_back(r);
     everywhere_ = Pieces::whole_on(std::move(all));
@@ -99,8 +107,7 @@ class RankGraph {
   // A constant is added when a node reads it whole.
   ValueId here(ValueId v) {
     const Graph::ValueEntry& e = whole_.entry(v);
-    if (state(v).here < 0 && e.source == Graph::Source::constant)
-      state(v).here = graph_.add_constant({}, e.content);
+    if (state(v).here < 0 && e.source == Graph::Source::constant) state(v).here = constant(e, {});
     return state(v).here;
   }
 
@@ -161,8 +168,12 @@ class RankGraph {
   ValueId cut(ValueId v, ValueId x, const Overlap& o) {
     if (o.axis < 0) return x;
     const Graph::ValueEntry& e = whole_.entry(v);
-    if (e.source != Graph::Source::constant) return slice(x, o.axis, o.first, o.end);
-    return graph_.add_constant({}, slice(e.content.tensor(), o.axis, o.first, o.end));
+    return e.source == Graph::Source::constant ? constant(e, o) : slice(x, o.axis, o.first, o.end);
+  }
+  ValueId constant(const Graph::ValueEntry& e, const Overlap& o) {
+    if (e.is_outside() && read_) return graph_.add_constant({}, read_(e.name, o.axis, o.first, o.end));
+    return graph_.add_constant({},
+                               o.axis < 0 ? e.content : slice(e.content.tensor(), o.axis, o.first, o.end));
   }
 
   void expect_movable(ValueId v, const Pieces& as) const {
@@ -250,6 +261,7 @@ class RankGraph {
 
   const Graph& whole_;
   std::shared_ptr<Transport> transport_;
+  const ReadConstant& read_;
   Graph graph_;
   Pieces everywhere_;
   std::vector<State> states_;
@@ -257,4 +269,6 @@ class RankGraph {
   std::string place_;
 };
 
-}  // namespace tenon::TENON_ABI::devices::detail
+}  // namespace detail
+
+}  // namespace tenon::TENON_ABI::devices

@@ -10,6 +10,8 @@ struct PartitionOptions {
   /// Annotations that an operator cannot honour are ignored: its operands are gathered and it runs whole.
   /// False: Error{not_supported} with the node and the reason.
   bool gather = false;
+  /// Reads what the rank needs of constants that are not in the graph.
+  ReadConstant read_constant{};
 };
 
 namespace detail {

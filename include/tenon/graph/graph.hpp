@@ -26,6 +26,11 @@ class Graph {
                             ///< value in runs that give none
     ValueId outer = -1;     ///< of a capture: the value of the enclosing graph
     bool optional = false;  ///< of an input: it has a default value
+
+    /// Whether this is a constant whose elements are not in the graph.
+    bool is_outside() const {
+      return source == Source::constant && !content && info.type.kind == Kind::tensor;
+    }
   };
   using Node = GraphNode;
   static constexpr int64_t small_bytes = 128;  ///< the pads of a tensor of eight axes
@@ -99,6 +104,14 @@ class Graph {
     op::Info info = op::info_of(value);
     return add_value({std::move(name), Source::constant, info, std::move(value), -1});
   }
+  /// A constant whose elements are elsewhere: rules see its type and extents, and a session refuses the
+  /// graph.
+  ValueId add_constant(std::string name, Type type, const Dims& dims) {
+    op::Info info;
+    info.type = type;
+    info.dims = dims;
+    return add_value({std::move(name), Source::constant, info, {}, -1});
+  }
   /// Adds a node over values of this graph. `inputs` holds -1 for operands left out. `outputs` holds a name,
   /// or "", for each result; trailing obligatory results may be left out. Error{invalid_model}, with the
   /// node's name, if the operator's rule forbids the operands, {invalid_type} if it forbids their types.
@@ -122,7 +135,7 @@ class Graph {
   ValueId capture(ValueId outer) {
     if (const auto it = captured_.find(outer); it != captured_.end()) return it->second;
     ValueEntry& e = outer_->values_[static_cast<std::size_t>(outer)];
-    if (e.source == Source::constant) {
+    if (e.source == Source::constant && !e.is_outside()) {
       if (e.content.is_tensor() && !e.content.tensor().aligned()) e.content = e.content.tensor().clone();
       const ValueId id = add_value({{}, Source::constant, e.info, e.content, -1});
       return id;

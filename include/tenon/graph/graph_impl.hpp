@@ -163,8 +163,11 @@ inline Graph Graph::moved(Graph& outer, std::span<const ValueId> here) const {
 /// captures are set by the caller. Returns this graph's values for its outputs.
 inline std::vector<ValueId> Graph::add_nodes(const Graph& from, std::vector<ValueId> here,
                                              std::string_view prefix) {
-  for (std::size_t v = 0; v < here.size(); ++v)
-    if (from.values_[v].source == Source::constant) here[v] = add_constant({}, from.values_[v].content);
+  for (std::size_t v = 0; v < here.size(); ++v) {
+    const ValueEntry& e = from.values_[v];
+    if (e.is_outside()) here[v] = add_constant({}, e.info.type, e.info.dims);
+    else if (e.source == Source::constant) here[v] = add_constant({}, e.content);
+  }
   for (const Node& n : from.nodes_) {
     std::vector<ValueId> in;
     for (ValueId id : n.inputs) in.push_back(id < 0 ? -1 : here[static_cast<std::size_t>(id)]);

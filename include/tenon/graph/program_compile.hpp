@@ -62,7 +62,12 @@ inline Program::Program(const Graph& graph, std::vector<ValueId> outputs, std::s
 
 inline void Program::add_values(const Graph& graph, std::span<const ValueId> replaced,
                                 const ProgramScope* scope) {
-  for (const Graph::ValueEntry& e : graph.values()) values_.push_back({e.name, e.content});
+  for (const Graph::ValueEntry& e : graph.values()) {
+    if (e.is_outside())
+      raise(ErrorCode::invalid_argument, str_cat("constant '", e.name, "'"),
+            "its elements are not in the graph");
+    values_.push_back({e.name, e.content});
+  }
   for (ValueId v : replaced) value(v).constant = {};
   for (ValueId v : graph.inputs()) given_.push_back({v, -1, graph.entry(v).info});
   for (std::size_t k = 0; scope && edit_ && k < given_.size(); ++k) {
