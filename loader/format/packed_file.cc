@@ -46,7 +46,8 @@ PackedFile::PackedFile(std::filesystem::path file) : file_(std::move(file)) {
     return;  // there is none, or `finish` says what is wrong with it
   }
   const std::span<const std::byte> bytes = mapped_->bytes();
-  foreign_ = std::memcmp(bytes.data(), packed_magic, std::min(bytes.size(), any_version)) != 0;
+  foreign_ =
+      !bytes.empty() && std::memcmp(bytes.data(), packed_magic, std::min(bytes.size(), any_version)) != 0;
   read_table(bytes);
   if (table_.empty()) mapped_ = nullptr;
 }
