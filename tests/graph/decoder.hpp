@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "tenon/graph/passes.hpp"
 #include "tenon/graph/state.hpp"
 #include "tenon/op/math/add.hpp"
 #include "tenon/op/math/mat_mul.hpp"
@@ -99,6 +100,36 @@ inline Feeds feeds_of(Form form, const Tensor<float>& all, int64_t from, int64_t
   if (form != Form::attention && form != Form::packed_attention)
     f.emplace_back("mask", causal(all.extent(0), from, to));
   return f;
+}
+
+inline Value no_past(int64_t batch) { return Tensor<float>(Extents{batch, heads, 0, size}); }
+
+inline Session session_of(Form form, bool passes = true, int64_t window = -1) {
+  SessionOptions options;
+  if (passes) options.passes = standard_passes();
+  return Session(decoder(form, window), options);
+}
+/// y over all steps in one run without a state.
+inline Value whole(const Session& s, Form form, const Tensor<float>& all, std::string_view name = "y") {
+  Feeds f = feeds_of(form, all, 0, all.extent(1));
+  f.emplace_back("past_key", no_past(all.extent(0)));
+  f.emplace_back("past_value", no_past(all.extent(0)));
+  return s.run(f)[name];
+}
+/// The steps [from, to) of y.
+inline std::vector<float> steps_of(const Value& y, int64_t from, int64_t to) {
+  const Extents& e = y.tensor().extents();  // (batch, heads, steps, size) or (batch, steps, width)
+  const bool packed = e.size() == 3;
+  const int64_t rows = packed ? e[0] : e[0] * e[1], steps = packed ? e[1] : e[2], row = packed ? e[2] : e[3];
+  std::vector<float> result;
+  for (int64_t r = 0; r < rows; ++r)
+    result.insert(result.end(), y.view<float>().data() + (r * steps + from) * row,
+                  y.view<float>().data() + (r * steps + to) * row);
+  return result;
+}
+inline void check_close(const std::vector<float>& a, const std::vector<float>& b) {
+  REQUIRE(a.size() == b.size());
+  for (std::size_t k = 0; k < a.size(); ++k) REQUIRE(a[k] == doctest::Approx(b[k]).epsilon(1e-5).scale(1));
 }
 
 }  // namespace tenon::test

@@ -1,45 +1,10 @@
 // States: runs that go on from each other give what one run over all steps gives.
 #include "tenon/graph/state.hpp"
 
-#include "tenon/graph/passes.hpp"
 #include "tests/graph/decoder.hpp"
 
 namespace tenon {
-namespace {
-
 using namespace test;
-
-Value no_past(int64_t batch) { return Tensor<float>(Extents{batch, heads, 0, size}); }
-
-Session session_of(Form form, bool passes = true, int64_t window = -1) {
-  SessionOptions options;
-  if (passes) options.passes = standard_passes();
-  return Session(decoder(form, window), options);
-}
-/// y over all steps in one run without a state.
-Value whole(const Session& s, Form form, const Tensor<float>& all, std::string_view name = "y") {
-  Feeds f = feeds_of(form, all, 0, all.extent(1));
-  f.emplace_back("past_key", no_past(all.extent(0)));
-  f.emplace_back("past_value", no_past(all.extent(0)));
-  return s.run(f)[name];
-}
-/// The steps [from, to) of y.
-std::vector<float> steps_of(const Value& y, int64_t from, int64_t to) {
-  const Extents& e = y.tensor().extents();  // (batch, heads, steps, size) or (batch, steps, width)
-  const bool packed = e.size() == 3;
-  const int64_t rows = packed ? e[0] : e[0] * e[1], steps = packed ? e[1] : e[2], row = packed ? e[2] : e[3];
-  std::vector<float> result;
-  for (int64_t r = 0; r < rows; ++r)
-    result.insert(result.end(), y.view<float>().data() + (r * steps + from) * row,
-                  y.view<float>().data() + (r * steps + to) * row);
-  return result;
-}
-void check_close(const std::vector<float>& a, const std::vector<float>& b) {
-  REQUIRE(a.size() == b.size());
-  for (std::size_t k = 0; k < a.size(); ++k) REQUIRE(a[k] == doctest::Approx(b[k]).epsilon(1e-5).scale(1));
-}
-
-}  // namespace
 
 TEST_CASE("runs with a state give what one run over all steps gives") {
   const Tensor<float> x = numbers({2, 23, width}, 7);
@@ -294,68 +259,6 @@ TEST_CASE("truncation shortens the pasts of an Attention whose scores are read")
   run(5, 9);
 }
 
-TEST_CASE("a run that fails leaves the state as it was") {
-  const Tensor<float> x = numbers({1, 8, width}, 9);
-  const Session s = session_of(Form::concat);
-  const Value expected = whole(s, Form::concat, x);
-  State state({.pairs = pairs, .page_steps = 4});
-  s.run(feeds_of(Form::concat, x, 0, 3), {.state = &state});
-  Feeds wrong = feeds_of(Form::concat, x, 3, 6);
-  wrong[1].second = causal(1, 0, 7);
-  CHECK_THROWS_AS(s.run(wrong, {.state = &state}), Error);
-  Feeds batch{{"x", Tensor<float>(Extents{2, 1, width})}, {"mask", causal(2, 3, 4)}};
-  test::check_error([&] { s.run(batch, {.state = &state}); },
-                    {"cache: it holds steps of (1,2,4), not (2,2,4)"});
-  CHECK(state.length() == 3);
-  check_close(steps_of(s.run(feeds_of(Form::concat, x, 3, 8), {.state = &state})["y"], 0, 5),
-              steps_of(expected, 3, 8));
-}
-
-TEST_CASE("a run or a cut without memory leaves the state as it was") {
-  /// Refuses one allocation, after `left` others.
-  class Refusing final : public Allocator {
-   public:
-    void* allocate(std::size_t bytes, std::size_t alignment) override {
-      return left-- == 0 ? nullptr : detail::heap_allocate(bytes, alignment);
-    }
-    void deallocate(void* memory, std::size_t bytes, std::size_t alignment) noexcept override {
-      detail::heap_free(memory, bytes, alignment);
-    }
-    int left = -1;
-  };
-  const Tensor<float> x = numbers({1, 12, width}, 9);
-  for (Form form : {Form::attention, Form::concat, Form::concat_with_readers})
-    for (bool passes : {true, false})
-      for (bool cuts : {false, true}) {
-        CAPTURE(static_cast<int>(form));
-        CAPTURE(passes);
-        CAPTURE(cuts);
-        const Session s = session_of(form, passes);
-        const Value expected = whole(s, form, x);
-        int failed = 0;
-        for (bool fails = true; fails; ++failed) {
-          Refusing memory;
-          State state({.pairs = pairs, .page_steps = 4, .allocator = &memory});
-          const auto run = [&](int64_t from, int64_t to) {
-            check_close(steps_of(s.run(feeds_of(form, x, from, to), {.state = &state})["y"], 0, to - from),
-                        steps_of(expected, from, to));
-          };
-          run(0, 3);
-          memory.left = failed;
-          try {
-            if (cuts) state.truncate(2);
-            else s.run(feeds_of(form, x, 3, 10), {.state = &state});
-            fails = false;
-          } catch (const Error&) {
-          }
-          memory.left = -1;
-          if (fails) CHECK(state.length() == 3);
-          run(state.length(), 12);
-        }
-        if (!cuts) CHECK(failed > 1);
-      }
-}
-
 TEST_CASE("a scale of 0 is no default") {
   Graph g;
   const ValueId q = g.add_input("q", DType::float32, {1, heads, 1, size}),
@@ -372,16 +275,6 @@ TEST_CASE("a scale of 0 is no default") {
   const std::vector<float> y = test::floats(s.run({{"q", b}}, {.state = &state})["y"]);
   for (std::size_t k = 0; k < y.size(); ++k)
     CHECK(y[k] == doctest::Approx((a.data()[k] + b.data()[k]) / 2).epsilon(1e-5));
-}
-
-TEST_CASE("a first run that fails leaves no extents") {
-  const Tensor<float> x = numbers({1, 4, width}, 9);
-  const Session s = session_of(Form::concat);
-  State state({.pairs = pairs});
-  Feeds wrong{{"x", numbers({2, 2, width})}, {"mask", causal(2, 0, 5)}};
-  CHECK_THROWS_AS(s.run(wrong, {.state = &state}), Error);
-  check_close(steps_of(s.run(feeds_of(Form::concat, x, 0, 4), {.state = &state})["y"], 0, 4),
-              steps_of(whole(s, Form::concat, x), 0, 4));
 }
 
 TEST_CASE("a session without pasts makes the first run of another's") {
@@ -490,37 +383,6 @@ TEST_CASE("a past that is asked for is what the run began with") {
   }
 }
 
-TEST_CASE("a run with a state that a rule refuses names the graph's node") {
-  const Tensor<float> x = numbers({1, 6, width}, 3);
-  const Session s = session_of(Form::concat);
-  State state({.pairs = pairs});
-  s.run(feeds_of(Form::concat, x, 0, 4), {.state = &state});
-  Feeds wrong = feeds_of(Form::concat, x, 4, 6);
-  for (auto& [name, value] : wrong)
-    if (name == "mask") value = Tensor<float>(Extents{1, 1, 3, 6});
-  CHECK_THROWS_AS(s.run(wrong, {.state = &state}), Error);
-  CHECK(state.length() == 4);
-}
-
-TEST_CASE("a first run that fails forgets the pasts that it was given") {
-  const Tensor<float> x = numbers({1, 6, width}, 3);
-  const Form form = Form::concat;
-  const Session s = session_of(form);
-  const auto feeds = [&](bool right) {
-    Feeds f = feeds_of(form, x, 4, 6);
-    for (auto& [name, value] : f)
-      if (name == "mask" && !right) value = Tensor<float>(Extents{1, 1, 3, 6});
-    f.emplace_back("past_key", whole(s, form, part(x, 0, 4).as<float>(), "present_key"));
-    f.emplace_back("past_value", whole(s, form, part(x, 0, 4).as<float>(), "present_value"));
-    return f;
-  };
-  State state({.pairs = pairs});
-  CHECK_THROWS_AS(s.run(feeds(false), {.state = &state}), Error);
-  CHECK(state.length() == 0);
-  check_close(steps_of(s.run(feeds(true), {.state = &state})["y"], 0, 2), steps_of(whole(s, form, x), 4, 6));
-  CHECK_THROWS_AS((void)s.bind(feeds(true), {}, {.state = &state}), Error);
-}
-
 TEST_CASE("a run adds its steps to caches that nothing in it reads") {
   const Tensor<float> x = numbers({2, 12, width}, 5);
   for (Form form : {Form::attention, Form::concat}) {
@@ -578,26 +440,6 @@ TEST_CASE("a constant past is computed once") {
           std::vector<float>{15, 27});
   }
   CHECK(test::floats(later.run({{"x", a}}, {.state = &given})["y"]) == std::vector<float>{11, 22});
-}
-
-TEST_CASE("mistakes with states are errors") {
-  const Session s = session_of(Form::attention);
-  const Tensor<float> x = numbers({1, 2, width});
-  const Feeds feeds = feeds_of(Form::attention, x, 0, 2);
-  test::check_error([&] { State({.pairs = {{"a", "b"}, {"a", "c"}}}); }, {"state: 'a' is in two pairs"});
-  State unknown({.pairs = {{"past", "present_key"}}});
-  test::check_error([&] { s.run(feeds, {.state = &unknown}); }, {"session: input 'past_key' is missing"});
-  State partly({.pairs = {pairs[0], {"past", "present_value"}}});
-  test::check_error([&] { s.run(feeds, {.state = &partly}); }, {"session: the state's 'past' is no input"});
-  State wrong({.pairs = {{"past_key", "present"}}});
-  test::check_error([&] { s.run(feeds, {.state = &wrong}); }, {"session: there is no value 'present'"});
-  State state({.pairs = pairs});
-  Feeds more = feeds;
-  more.emplace_back("past_key", no_past(1));
-  s.run(more, {.state = &state});
-  test::check_error([&] { s.run(more, {.state = &state}); },
-                    {"session: input 'past_key' is given by the state"});
-  CHECK_THROWS_AS(State({.pairs = pairs, .page_steps = 0}), Error);
 }
 
 TEST_CASE("a session made for a state has one program, and says who copies") {
