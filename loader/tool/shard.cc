@@ -1,6 +1,8 @@
 // `tenon shard`: annotates a model for several devices.
 #include "loader/devices/shard.hpp"
 
+#include <algorithm>
+
 #include "loader/message.hpp"
 #include "loader/tool/command.hpp"
 #include "loader/tool/models.hpp"
@@ -37,10 +39,15 @@ int shard(Arguments arguments) {
     fix_shapes(model, shapes, arguments.registry());
     costs = loader::shard(model, choice, {.registry = arguments.registry()});
   });
+  const bool open = std::ranges::any_of(model.proto().graph().input(), [](const auto& input) {
+    return std::ranges::any_of(input.type().tensor_type().shape().dim(),
+                               [](const auto& d) { return !d.has_dim_value(); });
+  });
   output.write(std::move(model.proto()), model.folder());
   for (std::size_t r = 0; r < costs.size(); ++r)
     std::printf("rank %zu: holds %lld bytes of weights, sends %lld bytes in a run\n", r,
                 static_cast<long long>(costs[r].held), static_cast<long long>(costs[r].sent));
+  if (open) std::printf("extents of inputs that the model leaves open count as 1; --shape sets them\n");
   return 0;
 }
 
