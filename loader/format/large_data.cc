@@ -12,8 +12,6 @@
 namespace tenon::TENON_ABI::loader {
 namespace {
 
-constexpr int64_t large = int64_t{64} << 10;
-
 int64_t data_bytes(const onnx::TensorProto& t) {
   return packed_bytes(elements_of(t), dtype_from_onnx(t.data_type()));
 }
@@ -60,7 +58,7 @@ void copy_tensor(const onnx::TensorProto& from, onnx::TensorProto& to) {
   else to = from;
 }
 void copy_node(const onnx::NodeProto& from, onnx::NodeProto& to) {
-  if (static_cast<int64_t>(from.ByteSizeLong()) < large) {
+  if (static_cast<int64_t>(from.ByteSizeLong()) < large_bytes) {
     to = from;
     return;
   }
@@ -105,7 +103,7 @@ bool is_large(const onnx::TensorProto& t) {
     return false;
   const int64_t others = int64_t{t.int32_data_size()} + t.int64_data_size() + t.uint64_data_size() +
                          t.double_data_size() + t.string_data_size();
-  if (packed_bytes(count, d) < large || others > 0) return false;
+  if (packed_bytes(count, d) < large_bytes || others > 0) return false;
   return t.has_raw_data() ? t.float_data_size() == 0 && std::ssize(t.raw_data()) == packed_bytes(count, d)
                           : d == DType::float32 && t.float_data_size() == count;
 }

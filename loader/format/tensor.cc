@@ -24,8 +24,6 @@ auto in_tensor(const onnx::TensorProto& t, F f) {
   }
 }
 
-constexpr int64_t large = int64_t{1} << 16;  // rules read only smaller constants
-
 // A tensor to be written, of `bytes` bytes.
 AnyTensor new_tensor(DType d, const Extents& extents, std::size_t bytes, SmallBlocks* small) {
   if (small == nullptr || bytes == 0 || bytes > SmallBlocks::most || d == DType::string)
@@ -42,7 +40,7 @@ AnyTensor from_bytes(DType d, const Extents& extents, std::span<const std::byte>
         d, extents,
         Storage::keep(bytes.data(), bytes.size(), FilePart(std::move(file), bytes.data(), bytes.size())));
     const bool anywhere =
-        placement != Placement::aligned && is_float(d) && static_cast<int64_t>(bytes.size()) >= large;
+        placement != Placement::aligned && is_float(d) && static_cast<int64_t>(bytes.size()) >= large_bytes;
     if (anywhere || tensor.aligned()) return tensor;
     if (bytes.size() > SmallBlocks::most) return tensor.clone();
   }
@@ -217,7 +215,7 @@ bool is_outside(const onnx::TensorProto& t) {
   const int64_t count = elements_of(t);
   // Others are refused where they are read.
   return !t.has_segment() && t.dims_size() <= max_rank && count > 0 && count <= INT64_MAX / 16 &&
-         packed_bytes(count, d) >= large;
+         packed_bytes(count, d) >= large_bytes;
 }
 
 void expect_external(const onnx::TensorProto& t, ExternalFiles& files) {

@@ -44,8 +44,9 @@ enum class Placement : uint8_t {
   anywhere,  ///< large float tensors at any address: the tensor may not be AnyTensor::aligned
   outside,   ///< as anywhere; but large external tensors stay outside the graph, see is_outside
 };
-/// Whether a graph's constant has no elements with Placement::outside: those of external tensors that rules
-/// do not read.
+/// Rules read the elements of smaller constants only. In bytes.
+inline constexpr int64_t large_bytes = int64_t{64} << 10;
+/// Whether Placement::outside leaves a tensor's elements in their file.
 bool is_outside(const onnx::TensorProto& t);
 
 /// A tensor; raw data is used in place if possible. Error{invalid_model} if sizes do not agree.

@@ -33,16 +33,20 @@ FILENAME == wanted {
     }
 }
 
-# Adds the headers that one includes, in any number of steps, and their words, to `own`, `known` and `known_system`.
-function take(header,  parts, n, k) {
-  if (header in own) return
-  own[header]
-  n = split(words[header], parts, " ")
-  for (k = 1; k <= n; ++k) known[parts[k]]
-  n = split(system_of[header], parts, " ")
-  for (k = 1; k <= n; ++k) known_system[parts[k]]
-  n = split(included[header], parts, " ")
-  for (k = 1; k <= n; ++k) take(parts[k])
+function add(list, set,  parts, n, k) {
+  n = split(list, parts, " ")
+  for (k = 1; k <= n; ++k) set[parts[k]]
+}
+# Adds headers, those that they include in any number of steps, and their words to `own`, `known` and `known_system`.
+function take(headers,  parts, n, k) {
+  n = split(headers, parts, " ")
+  for (k = 1; k <= n; ++k) {
+    if (parts[k] in own) continue
+    own[parts[k]]
+    add(words[parts[k]], known)
+    add(system_of[parts[k]], known_system)
+    take(included[parts[k]])
+  }
 }
 # Whether the header would compile alone if it compiles with another one in sight.
 function ignores(header, other,  parts, n, k) {
@@ -69,14 +73,10 @@ END {
     split("", known)
     split("", known_system)
     split("", strange)
-    if (common != "") take(common)
-    n = split(included[header], parts, " ")
-    for (k = 1; k <= n; ++k) take(parts[k])
-    n = split(system_of[header], parts, " ")
-    for (k = 1; k <= n; ++k) known_system[parts[k]]
-    n = split(words[header], parts, " ")
-    for (k = 1; k <= n; ++k)
-      if (!(parts[k] in known)) strange[parts[k]]
+    take(common included[header])
+    add(system_of[header], known_system)
+    add(words[header], strange)
+    for (k in known) delete strange[k]
     for (unit = 1; unit <= units; ++unit)
       if (fits(header, unit)) break
     if (unit > units) units = unit

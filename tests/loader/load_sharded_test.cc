@@ -88,15 +88,7 @@ TEST_CASE("Weights in other files that bodies read, and that a node reads whole"
       y = Add (b, h)
     })");
   m.add_initializer("w", small_integers({128, 128}));
-  m.proto().add_configuration()->set_name("two");
-  m.proto().mutable_configuration(0)->set_num_devices(2);
-  auto& c = *m.proto().mutable_graph()->mutable_node(0)->add_device_configurations();
-  c.set_configuration_id("two");
-  auto& sharding = *c.add_sharding_spec();
-  sharding.set_tensor_name("w");
-  sharding.add_device(0), sharding.add_device(1);
-  sharding.add_sharded_dim()->set_axis(1);
-  sharding.mutable_sharded_dim(0)->add_simple_sharding()->set_num_shards(2);
+  cut_in_two(m, 0, "w", 1);
   const auto file = folder.path() / "model.onnx";
   save(m, file, {.external_threshold = 1});
   const Session whole = load(file);
