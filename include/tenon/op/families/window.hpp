@@ -237,4 +237,15 @@ struct WindowLayout {
   }
 };
 
+/// The loops of a convolution of X (N, C, ...) and W, which has Y's channels along axis `outputs`, 0 or 1,
+/// and X's along the other one: over Y's channels and the sum over X's, or over groups; and over the batch.
+template <class L>
+void add_convolution_loops(L& l, int64_t group, int outputs) {
+  if (group == 1) {
+    l.over({{1, outputs}, {2, 0}}, {{0, 1}});
+    l.sum({{0, 1}, {1, 1 - outputs}}).once = {2};
+  } else l.over({{0, 1}, {1, 0}, {2, 0}}, {{0, 1}}, group).attributes = {"group"};
+  l.over({{0, 0}}, {{0, 0}});
+}
+
 }  // namespace tenon::TENON_ABI::op

@@ -106,11 +106,7 @@ struct ConvTranspose {
   }
   template <class L>
   void loops(L& l) const {
-    if (group == 1) {
-      l.over({{1, 1}, {2, 0}}, {{0, 1}});
-      l.sum({{0, 1}, {1, 0}}).once = {2};
-    } else l.over({{0, 1}, {1, 0}, {2, 0}}, {{0, 1}}, group).attributes = {"group"};
-    l.over({{0, 0}}, {{0, 0}});
+    add_convolution_loops(l, group, 1);
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 
