@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tenon/model.hpp"
+#include "tests/fuzz/support.hpp"
 
 extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
 
