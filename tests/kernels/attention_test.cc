@@ -227,6 +227,21 @@ TEST_CASE("attention: windows, ends, masks, caps, sinks") {
       }
 }
 
+TEST_CASE("attention: keys whose scores a mask of finite numbers makes much less than others'") {
+  for (const int64_t queries : {1, 40})
+    for (const float low : {-1e4f, -3e38f})
+      for (const bool first : {true, false}) {
+        CAPTURE(queries);
+        CAPTURE(low);
+        CAPTURE(first);
+        Operands<float> o({.queries = queries, .keys = 1700, .masked = true});
+        for (std::size_t i = 0; i < o.mask.size(); ++i)
+          o.mask[i] = (i % n(o.c.keys) < 900) == first ? low : 0.0f;
+        check_near(o, attend(o));
+        check_near(o, attend<double>(o));
+      }
+}
+
 TEST_CASE_TEMPLATE("attention: the division into parts changes no bits", T, float, float16, bfloat16,
                    int8_t) {
   for (const Case& c : kinds) {

@@ -225,13 +225,14 @@ void extend_softmax_impl(const SoftmaxBlock<W>& block) {
     const double sum = detail::sum_exponentials<Arch>(
         static_cast<const W*>(x), block.n, B(shift),
         [x](const B& e, int64_t i, auto... count) { simd::store_wide<Arch>(x + i, e, count...); });
-    double kept = 0;
-    if (state.total != 0)
+    const bool extends = state.total != 0;
+    double kept = 0;  // of the earlier scores: of low ones, it may be 0
+    if (extends)
       kept = uncontracted(std::exp(static_cast<double>(before) - static_cast<double>(shift)) * state.total);
     state.total = kept + sum;
     if (state.total == 0) continue;
     multiply(x, block.n, 1 / state.total);
-    if (block.sums != nullptr && kept != 0 && kept != state.total)
+    if (block.sums != nullptr && extends && kept != state.total)
       multiply(block.sums + r * block.sum_row, block.size, kept / state.total);
   }
 }
