@@ -134,6 +134,18 @@ TEST_CASE("pages that no window reaches are released") {
   test::check_error([&] { state.truncate(3); }, {"state: ", "were released"});
 }
 
+TEST_CASE("the steps of the last run can be cut off, whatever a window releases") {
+  const Tensor<float> x = numbers({1, 40, width}, 5);
+  const Session s = session_of(Form::attention, true, 6);
+  const Value expected = whole(s, Form::attention, x);
+  State state({.pairs = pairs, .page_steps = 4});
+  for (int64_t at = 0; at + 5 <= 40; at += 1 + at % 2) {
+    state.truncate(at);
+    check_close(steps_of(s.run(feeds_of(Form::attention, x, at, at + 5), {.state = &state})["y"], 0, 5),
+                steps_of(expected, at, at + 5));
+  }
+}
+
 TEST_CASE("presents that do not grow are the next pasts") {
   Graph g;
   const ValueId x = g.add_input("x", DType::float32, {g.symbol("N")}),
@@ -361,7 +373,7 @@ TEST_CASE("steps that were released are not read again") {
   State state({.pairs = pairs, .page_steps = 4});
   for (int64_t at = 0; at < 26; at += 2) s.run(feeds_of(form, x, at, at + 2), {.state = &state});
   State shorter = state.fork();
-  shorter.truncate(21);  // from step 20 on there are pages, and the window begins with step 15
+  shorter.truncate(21);  // from step 16 on there are pages, and the window begins with step 15
   CHECK_THROWS_AS(s.run(feeds_of(form, x, 21, 22), {.state = &shorter}), Error);
   CHECK_THROWS_AS(s.run(feeds_of(form, x, 26, 27), {.outputs = {"y", "present_key"}, .state = &state}),
                   Error);

@@ -107,8 +107,9 @@ class State {
     }
     return nullptr;
   }
-  /// Forgets the steps from `length` on. Error{invalid_argument} where a past has not got length() steps
-  /// (past_without), where they were released, and for a negative length.
+  /// Forgets the steps from `length` on. The last run's steps can always be cut off; earlier ones may be
+  /// among those that a window of attention has released. Error{invalid_argument} where a past has not got
+  /// length() steps (past_without), where they were released, and for a negative length.
   void truncate(int64_t length);
   /// Forgets everything.
   void clear() {

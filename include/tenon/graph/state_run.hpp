@@ -141,8 +141,9 @@ class State::Run {
     Value now = std::exchange(state_.results_[pair.output], {});
     if (pair.kept) {
       slot.spare = std::move(now);
-      cache.past = cache.rows.end();
+      // The window of the run's first step, so that all of its steps can be cut off again.
       if (pair.window >= 0) cache.rows.release(cache.past - pair.window);
+      cache.past = cache.rows.end();
     }
     if (!replaced) return;
     slot.whole = true, slot.updated = pair.updated;
