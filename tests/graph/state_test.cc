@@ -178,6 +178,28 @@ TEST_CASE("presents that do not grow are the next pasts") {
   CHECK(test::floats(held) == std::vector<float>{6, 12, 18});
 }
 
+TEST_CASE("a state owns what it keeps: the caller may change its inputs after a run") {
+  Graph g;
+  const ValueId x = g.add_input("x", DType::float32, {2}), last = g.add_input("last", DType::float32, {2}),
+                fixed = g.add_input("fixed", DType::float32, {2}),
+                same = g.add_input("same", DType::float32, {2});
+  g.add_output("x_out", x);
+  g.add_output("same_out", same);
+  g.add_output("y", node(g, op::Add{}, {node(g, op::Add{}, {last, fixed}), node(g, op::Add{}, {x, same})}));
+  const Session s(std::move(g));
+  State state({.pairs = {{"last", "x_out"}, {"fixed", "none", -1, true}, {"same", "same_out"}}});
+  Tensor<float> now({2}, {1, 2}), given({2}, {10, 20}), kept({2}, {100, 200});
+  const auto run = [&](const Feeds& feeds) { return test::floats(s.run(feeds, {.state = &state})["y"]); };
+  CHECK(run({{"x", now}, {"fixed", given}, {"same", kept}}) == std::vector<float>{111, 222});
+  now[0] = 5, given[0] = 500, kept[0] = 5000;
+  CHECK(run({{"x", now}}) == std::vector<float>{116, 224});
+  const void* const before =
+      s.run({{"x", now}}, {.outputs = {"same_out"}, .state = &state})[0].tensor().data();
+  CHECK(s.run({{"x", now}}, {.outputs = {"same_out"}, .state = &state})[0].tensor().data() == before);
+  now[0] = 7;
+  CHECK(run({{"x", now}}) == std::vector<float>{122, 224});
+}
+
 namespace {
 
 /// y is past and x along an axis, in the type of x.

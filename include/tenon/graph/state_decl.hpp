@@ -52,7 +52,8 @@ struct StateOptions {
 ///   its steps and copies nothing, and attention reads the pages. Other readers get a copy.
 /// - Where it is its past with some rows written (TensorScatter, GroupQueryAttention), runs write them in
 ///   place. `capacity` is the number of rows that are not declared.
-/// - All other presents become the next run's pasts as they are.
+/// - All other presents become the next run's pasts as they are. One that is an input of the run is copied,
+///   because the caller may change the input, and so is the constant past that a run is given.
 /// A run of a session that lacks the pasts gives the state its first steps, and is refused if there are some.
 ///
 /// A run that fails leaves the state as it was, but for rows that it has written in place and pasts that it

@@ -126,8 +126,11 @@ class State::Run {
     for_each_named(outputs[pair.output], shown, outputs,
                    [&](std::size_t n) { state_.results_[n] = state_.results_[n].read_only(); });
     Value& now = state_.results_[pair.output];
-    if (pair.updated && now.tensor().data() != slot.value.tensor().data())
-      now = with_room(now.tensor(), slot.value.tensor());
+    const bool same =
+        now.is_tensor() && slot.value.is_tensor() && now.tensor().data() == slot.value.tensor().data();
+    if (pair.updated && !same) now = with_room(now.tensor(), slot.value.tensor());
+    // What may only be read is an input of the run: the caller's, unless it is the past that the state has.
+    if (now.is_tensor() && !now.tensor().writable() && !(same && slot.whole)) now = owned(now);
   }
   void keep(std::size_t k, const CachePair& pair) noexcept {
     Slot& slot = state_.slots_[k];
@@ -151,10 +154,9 @@ class State::Run {
     if (!slot.updated) slot.spare = std::exchange(slot.value, std::move(now));
     else if (now.tensor().data() != slot.value.tensor().data()) slot.value = std::move(now);
   }
-  /// The value, with elements that stay valid after the run.
+  /// The value, with elements of its own: the caller may change or free an input after the run.
   Value owned(const Value& v) const {
-    const bool borrowed = v.is_tensor() && v.tensor().storage().use_count() == 0;
-    return borrowed ? Value(v.tensor().clone(state_.allocator())) : v.read_only();
+    return v.is_tensor() ? Value(v.tensor().clone(state_.allocator())) : v.read_only();
   }
   /// The memory of a past, for its present, unless a fork has it too: it would see the writes.
   static Storage to_lend(const Value& past) {
