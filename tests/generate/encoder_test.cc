@@ -8,14 +8,33 @@ using namespace test;
 
 namespace {
 
+/// The products of the states that the decoder attends to.
+void add_cross(Graph& g, ValueId states) {
+  g.add_output("present.0.encoder.key", product(g, states, width, 30));
+  g.add_output("present.0.encoder.value", product(g, states, width, 31));
+}
+
 /// The rows of an embedding; the mask is read, and has no effect.
-Graph encoder() {
+Graph encoder(bool cross = false) {
   Graph g;
   const Dim batch = g.symbol("batch"), steps = g.symbol("steps");
   const ValueId tokens = g.add_input("input_ids", DType::int64, {batch, steps});
   const ValueId mask = g.add_input("attention_mask", DType::int64, {batch, steps});
-  g.add_output("last_hidden_state", embedding(g, tokens, -1, 20));
+  const ValueId states = embedding(g, tokens, -1, 20);
+  g.add_output("last_hidden_state", states);
   g.add_output("mask", node(g, op::Identity{}, {mask}));
+  if (cross) add_cross(g, states);
+  return g;
+}
+
+/// The features themselves.
+Graph encoder_of_features(bool cross) {
+  Graph g;
+  const Dim batch = g.symbol("batch"), steps = g.symbol("steps");
+  const ValueId features = g.add_input("input_features", DType::float32, {batch, steps, width});
+  const ValueId states = node(g, op::Identity{}, {features});
+  g.add_output("last_hidden_state", states);
+  if (cross) add_cross(g, states);
   return g;
 }
 
@@ -112,6 +131,10 @@ TEST_CASE("Generator: an encoder, and a decoder in one file or in two") {
     }
     for (const Padding padding : {Padding::left, Padding::right})
       CHECK(all(g->batch(prompts, {.max_tokens = 8, .padding = padding, .decoder_start = {0, 3}})) == texts);
+    State unused({.pairs = {{"a", "b"}}});
+    CHECK(all(g->stream(prompts[0], {.max_tokens = 8,
+                                     .decoder_start = {0, 3},
+                                     .run = {.state = &unused, .last = LastSteps("none")}})) == texts[0]);
     check_error([&] { (void)g->stream({1}); }, {"generator", "decoder_start is empty"});
   }
 }
@@ -127,6 +150,34 @@ TEST_CASE("Generator: states that the caller has computed") {
         expected({4, 5, 6}, {0, 3}, 8));
   check_error([&] { return all(g.stream({0, 3})); },
               {"generator", "input 'encoder_attention_mask' is missing"});
+}
+
+TEST_CASE("Generator: keys and values that the encoder computes") {
+  const Session e(encoder(true)), d(decoder(Step::later));
+  const Generator g(d, {.encoder = {.session = &e}});
+  const std::vector<std::vector<int>> prompts = {{4, 5, 6}, {1}, {7, 7, 2, 9}};
+  std::vector<std::vector<int>> texts;
+  for (const auto& p : prompts) {
+    texts.push_back(expected(p, {0, 3}, 8));
+    CHECK(all(g.stream(p, {.max_tokens = 8, .decoder_start = {0, 3}})) == texts.back());
+    CHECK(all(g.stream(p, {.max_tokens = 8, .decoder_start = {0, 3}, .draft_tokens = 2})) == texts.back());
+  }
+  CHECK(all(g.batch(prompts, {.max_tokens = 8, .decoder_start = {0, 3}})) == texts);
+}
+
+TEST_CASE("Generator: an encoder of features, and the decoder's prompt") {
+  const Session words(encoder()), merged(decoder(Step::merged)), later(decoder(Step::later)),
+      plain(encoder_of_features(false)), with_cross(encoder_of_features(true));
+  const Tensor<int64_t> ids({1, 3}, {4, 5, 6}), ones({1, 3}, {1, 1, 1});
+  const Value features = words.run({{"input_ids", ids}, {"attention_mask", ones}})["last_hidden_state"];
+  for (const Generator& g : {Generator(merged, {.encoder = {.session = &plain}}),
+                             Generator(later, {.encoder = {.session = &with_cross}})}) {
+    const std::vector<NamedValue> inputs = {{"input_features", features}, {"encoder_attention_mask", ones}};
+    CHECK(all(g.stream({0, 3}, {.max_tokens = 8, .inputs = inputs})) == expected({4, 5, 6}, {0, 3}, 8));
+    check_error([&] { (void)g.stream({0}, {.decoder_start = {1}, .inputs = inputs}); },
+                {"generator: decoder_start is given, but there is no encoder of tokens"});
+    check_error([&] { return all(g.stream({0})); }, {"generator", "input 'input_features' is missing"});
+  }
 }
 
 TEST_CASE("Generator: the decoder of later steps alone is refused") {

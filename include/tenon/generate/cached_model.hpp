@@ -29,6 +29,19 @@ Value numbers_for(const Graph::ValueEntry& input, const Extents& extents, F numb
         " declared; the generator has int64, int32, bool and float for it");
 }
 
+/// Whether the encoder itself returns these keys or values of its states.
+inline bool makes_cross(const LanguageModel& encoder, const Cache& c) {
+  return c.cross && encoder.session != nullptr && has_output(encoder.session->graph(), c.present);
+}
+
+/// The caller's options for a run whose results are the generator's matter.
+inline RunOptions plain_run(const RunOptions& options) {
+  RunOptions plain = options;
+  plain.outputs.clear();
+  plain.profile = nullptr, plain.state = nullptr, plain.last = {};
+  return plain;
+}
+
 /// A session, its parts, and the values of its inputs.
 class ModelRunner {
  public:
@@ -96,7 +109,10 @@ class CachedModel {
               std::span<const NamedValue> inputs, DType cache_type)
       : later_(model, inputs), batch_(batch), tokens_(size(batch)), counted_(size(batch)) {
     if (first.session != nullptr) first_.emplace(first, inputs);
-    for (const Cache& c : later_.parts().caches) caches_.push_back(start(c));
+    for (const Cache& c : later_.parts().caches) {
+      const bool lasts = c.cross && later_.is_given(c.past) && !has_output(later_.graph(), c.present);
+      if (!lasts) caches_.push_back(start(c));  // others are inputs of each run
+    }
     StateOptions options;
     options.cache_type = cache_type;
     for (const Past& c : caches_) options.pairs.push_back({*c.past, *c.present, c.axis, c.cross});
@@ -119,9 +135,7 @@ class CachedModel {
     }
     if (before > 0) first_.reset();  // with the prompts' logits
     ModelRunner& runner = first_ ? *first_ : later_;
-    RunOptions plain = options;
-    plain.outputs.clear();
-    plain.profile = nullptr;
+    RunOptions plain = plain_run(options);
     plain.state = state_ ? &*state_ : nullptr;
     plain.last = LastSteps(runner.parts().logits, wanted);
     const AnyTensor* logits = nullptr;

@@ -71,7 +71,7 @@ class Generation {
     check();
     for (std::size_t b = 0; b < prompts_.size(); ++b) {
       Text text;
-      text.tokens = models_->encoder.session != nullptr ? options_.decoder_start : prompts_[b];
+      text.tokens = encodes_prompts() ? options_.decoder_start : prompts_[b];
       text.prompt = text.tokens.size();
       text.ended = options_.max_tokens == 0;
       texts_.push_back(std::move(text));
@@ -106,12 +106,16 @@ class Generation {
   };
 
   [[nodiscard]] int64_t batch() const { return static_cast<int64_t>(texts_.size()); }
+  /// Whether the prompts are an encoder's, and not the texts' first tokens.
+  [[nodiscard]] bool encodes_prompts() const {
+    return models_->encoder.session != nullptr && !models_->encoder.parts.tokens.empty();
+  }
 
   void check() const {
     const auto refuse = [](const auto&... why) {
       raise(ErrorCode::invalid_argument, generator_place, why...);
     };
-    const bool encodes = models_->encoder.session != nullptr;
+    const bool encodes = encodes_prompts();
     if (prompts_.empty()) refuse("there are no prompts");
     for (std::size_t b = 0; b < prompts_.size(); ++b) {
       if (prompts_[b].empty()) refuse("prompt ", b, " has no tokens");
@@ -121,7 +125,7 @@ class Generation {
     }
     if (encodes && options_.decoder_start.empty()) refuse("decoder_start is empty");
     if (!encodes && !options_.decoder_start.empty())
-      refuse("decoder_start is given, but there is no encoder");
+      refuse("decoder_start is given, but there is no encoder of tokens");
     if (options_.max_tokens < 0) refuse("max_tokens is out of range");
     if (options_.draft_tokens < 0) refuse("draft_tokens is out of range");
     if (options_.ngram < 1) refuse("ngram is out of range");
@@ -160,17 +164,17 @@ class Generation {
     model_.emplace(models_->model, models_->first, batch(), inputs_, caches);
   }
   void encode() {
-    const PaddedPrompts prompts(prompts_, options_);
     ModelRunner encoder(models_->encoder, inputs_);
-    const Extents extents{batch(), prompts.steps};
-    const auto counts = [&](int64_t k) { return prompts.counts[static_cast<std::size_t>(k)]; };
-    encoder.feed_numbers(encoder.parts().tokens, extents,
-                         [&](int64_t k) { return prompts.tokens[static_cast<std::size_t>(k)]; });
-    encoder.feed_numbers(encoder.parts().mask, extents, counts);
-    RunOptions plain = options_.run;
-    plain.outputs.clear();
-    plain.profile = nullptr;
-    const Value states = encoder.run(plain)[encoder.parts().logits];
+    std::optional<PaddedPrompts> prompts;  // that it reads
+    if (encodes_prompts()) prompts.emplace(prompts_, options_);
+    const Extents extents{batch(), prompts ? prompts->steps : 0};
+    const auto counts = [&](int64_t k) { return prompts->counts[static_cast<std::size_t>(k)]; };
+    if (prompts) {
+      encoder.feed_numbers(encoder.parts().tokens, extents,
+                           [&](int64_t k) { return prompts->tokens[static_cast<std::size_t>(k)]; });
+      encoder.feed_numbers(encoder.parts().mask, extents, counts);
+    }
+    const Outputs& made = encoder.run(plain_run(options_.run));
     for (const LanguageModel* m : {&models_->model, &models_->first, &models_->draft}) {
       if (m->session == nullptr) continue;
       const ModelParts& parts = m->parts;
@@ -180,7 +184,11 @@ class Generation {
           return;
         inputs_.emplace_back(name, value(*find_input(m->session->graph(), name)));
       };
-      give(parts.encoder_states, [&](const Graph::ValueEntry&) { return states; });
+      give(parts.encoder_states, [&](const Graph::ValueEntry&) { return made[encoder.parts().logits]; });
+      for (const Cache& c : parts.caches)
+        if (makes_cross(models_->encoder, c))
+          give(c.past, [&](const Graph::ValueEntry&) { return made[c.present]; });
+      if (!prompts) continue;
       give(parts.encoder_mask,
            [&](const Graph::ValueEntry& input) { return numbers_for(input, extents, counts); });
     }

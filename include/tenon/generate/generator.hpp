@@ -28,8 +28,10 @@ struct GeneratorOptions {
   /// files, of which this one has no pasts. Its presents have the names that the session's have, or would
   /// have.
   LanguageModel first{};
-  /// Computes the states that the session, a decoder, reads. Runs once for each generation. Its output
-  /// `logits` is the first one unless stated otherwise.
+  /// Computes the states that the session, a decoder, reads, or the keys and values of these: outputs with
+  /// the names that the session's presents of them would have. Runs once for each generation, on the prompt
+  /// or, if it reads no tokens, on features in GenerateOptions::inputs. Its output `logits` is the first one
+  /// unless stated otherwise.
   LanguageModel encoder{};
   LanguageModel draft{};  ///< a small model with the same tokens, for GenerateOptions::draft_tokens
 };
@@ -121,8 +123,8 @@ class Generator {
   /// The session's parts, stated or found.
   [[nodiscard]] const ModelParts& parts() const;
 
-  /// Continues the prompt; with an encoder, the prompt is the encoder's and `decoder_start` is continued.
-  /// Error{invalid_argument} for options that are out of range and prompts without tokens.
+  /// Continues the prompt; with an encoder of tokens, the prompt is the encoder's and `decoder_start` is
+  /// continued. Error{invalid_argument} for options that are out of range, and for prompts without tokens.
   [[nodiscard]] TokenStream<int> stream(std::vector<int> prompt, GenerateOptions options = {}) const;
   /// Continues several prompts at once. Prompts of different lengths are filled up, for which the model has
   /// to have a mask; if it has no positions, it has to derive them from the mask. With a temperature, equal

@@ -43,12 +43,13 @@ TENON_GENERATOR Generator::Generator(const Session& session, GeneratorOptions op
   if (LanguageModel& encoder = options.encoder; encoder.session != nullptr) {
     const auto& outputs = encoder.session->graph().outputs();
     if (encoder.parts.logits.empty() && !outputs.empty()) encoder.parts.logits = outputs[0].first;
-    models->encoder = found(std::move(encoder));
+    encoder.parts = detail::PartsFinder(encoder.session->graph(), encoder.parts, true).take();
+    models->encoder = std::move(encoder);
   }
   const LanguageModel& first = models->first;
   for (const Cache& c : models->model.parts.caches) {
     const Graph& maker = (first.session != nullptr ? *first.session : session).graph();
-    if (!detail::has_output(maker, c.present))
+    if (!detail::has_output(maker, c.present) && !detail::makes_cross(models->encoder, c))
       raise(ErrorCode::invalid_argument, str_cat(detail::generator_place, ": input '", c.past, "'"),
             "no model returns '", c.present, "': GeneratorOptions::first names the model of the first step");
   }

@@ -44,7 +44,7 @@ struct GenerateOptions {
   std::function<void(std::span<float> logits, std::span<const int> tokens)> adjust{};
   Padding padding = Padding::left;
   int pad_token = 0;                 ///< fills prompts up
-  std::vector<int> decoder_start{};  ///< where there is an encoder: the decoder's first tokens
+  std::vector<int> decoder_start{};  ///< where an encoder reads the prompt: the decoder's first tokens
   /// Inputs with values of the caller's own for all steps: what the generator has no values for, such as an
   /// encoder's input features, or other values than it has.
   std::vector<NamedValue> inputs{};
@@ -55,7 +55,8 @@ struct GenerateOptions {
   int64_t draft_tokens = 0;
   int64_t ngram = 3;
   DType cache_type = DType::undefined;  ///< StateOptions::cache_type of the caches
-  RunOptions run{};                     ///< of each run of a model; the outputs and the profile are not used
+  /// Of each run of a model; outputs, state, last and profile are not used.
+  RunOptions run{};
 };
 
 }  // namespace tenon::TENON_ABI

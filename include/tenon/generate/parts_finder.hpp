@@ -24,7 +24,9 @@ inline bool has_output(const Graph& graph, std::string_view name) {
 
 class PartsFinder {
  public:
-  PartsFinder(const Graph& graph, const ModelParts& stated) : graph_(graph), parts_(stated) {}
+  /// An encoder may read features in place of tokens.
+  PartsFinder(const Graph& graph, const ModelParts& stated, bool encodes = false)
+      : graph_(graph), parts_(stated), encodes_(encodes) {}
 
   ModelParts take() {
     find_roles();
@@ -150,7 +152,7 @@ class PartsFinder {
       parts_.tokens = e.name;
       ++found;
     }
-    if (found != 1)
+    if (found != 1 && !(encodes_ && found == 0))
       raise(ErrorCode::invalid_model, generator_place, found, " inputs of the model may be its tokens");
   }
   void find_logits() {
@@ -177,6 +179,7 @@ class PartsFinder {
 
   const Graph& graph_;
   ModelParts parts_;
+  bool encodes_;
 };
 
 }  // namespace tenon::TENON_ABI::detail
