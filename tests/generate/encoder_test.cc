@@ -180,6 +180,20 @@ TEST_CASE("Generator: an encoder of features, and the decoder's prompt") {
   }
 }
 
+TEST_CASE("Generator: a batch of a decoder that could not tell the encoder's padding is refused") {
+  Graph g;
+  const Dim batch = g.symbol("batch"), steps = g.symbol("steps");
+  const ValueId tokens = g.add_input("input_ids", DType::int64, {batch, steps});
+  const ValueId states = g.add_input("encoder_hidden_states", DType::float32, {batch, 1, width});
+  g.add_output("logits",
+               product(g, node(g, op::Add{}, {embedding(g, tokens, -1, 1), states}), vocabulary, 2));
+  const Session e(encoder()), d(std::move(g));
+  const Generator generator(d, {.encoder = {.session = &e}});
+  check_error([&] { (void)generator.batch({{1}, {2, 3}}, {.decoder_start = {0}}); },
+              {"generator: the decoder has no mask of the encoder's states"});
+  CHECK(all(generator.batch({{1}, {2}}, {.max_tokens = 2, .decoder_start = {0}})).size() == 2);
+}
+
 TEST_CASE("Generator: the decoder of later steps alone is refused") {
   const Session later(decoder(Step::later));
   check_error([&] { Generator{later}; }, {"generator: input 'past_key_values.0.encoder.key'",

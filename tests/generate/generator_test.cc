@@ -178,6 +178,8 @@ TEST_CASE("Generator: what does not fit is refused, with the input's name") {
   check_error([&] { (void)g.stream({}); }, {"generator", "prompt 0 has no tokens"});
   check_error([&] { (void)g.batch({}); }, {"generator", "there are no prompts"});
   check_error([&] { (void)g.batch({{1}, {}}); }, {"generator", "prompt 1 has no tokens"});
+  check_error([&] { (void)g.batch({{1}, {2, -1}}); }, {"generator", "prompt 1 has the token -1"});
+  check_error([&] { (void)g.batch({{1}, {2}}, {.pad_token = -1}); }, {"pad_token is out of range"});
   check_error([&] { (void)g.stream({1}, {.max_tokens = -1}); }, {"max_tokens is out of range"});
   check_error([&] { (void)g.stream({1}, {.temperature = -1}); }, {"temperature is out of range"});
   check_error([&] { (void)g.stream({1}, {.stop_sequences = {{}}}); }, {"a stop sequence has no tokens"});

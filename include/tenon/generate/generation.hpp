@@ -115,17 +115,29 @@ class Generation {
     const auto refuse = [](const auto&... why) {
       raise(ErrorCode::invalid_argument, generator_place, why...);
     };
+    const auto expect_tokens = [&](const std::vector<int>& tokens, const auto&... where) {
+      for (const int token : tokens)
+        if (token < 0) refuse(where..., " has the token ", token);
+    };
     const bool encodes = encodes_prompts();
     if (prompts_.empty()) refuse("there are no prompts");
     for (std::size_t b = 0; b < prompts_.size(); ++b) {
       if (prompts_[b].empty()) refuse("prompt ", b, " has no tokens");
-      if (prompts_[b].size() != prompts_[0].size() &&
-          (encodes ? models_->encoder : models_->model).parts.mask.empty())
+      expect_tokens(prompts_[b], "prompt ", b);
+      if (prompts_[b].size() == prompts_[0].size()) continue;
+      if ((encodes ? models_->encoder : models_->model).parts.mask.empty())
         refuse("the model has no attention mask, so prompts of a batch have to have one length");
+      for (const LanguageModel* m : {&models_->model, &models_->first})
+        if (encodes && m->session != nullptr && m->parts.encoder_mask.empty())
+          refuse(
+              "the decoder has no mask of the encoder's states, so prompts of a batch have to have one "
+              "length");
     }
     if (encodes && options_.decoder_start.empty()) refuse("decoder_start is empty");
     if (!encodes && !options_.decoder_start.empty())
       refuse("decoder_start is given, but there is no encoder of tokens");
+    expect_tokens(options_.decoder_start, "decoder_start");
+    if (prompts_.size() > 1 && options_.pad_token < 0) refuse("pad_token is out of range");
     if (options_.max_tokens < 0) refuse("max_tokens is out of range");
     if (options_.draft_tokens < 0) refuse("draft_tokens is out of range");
     if (options_.ngram < 1) refuse("ngram is out of range");

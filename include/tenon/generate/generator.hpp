@@ -124,7 +124,8 @@ class Generator {
   [[nodiscard]] const ModelParts& parts() const;
 
   /// Continues the prompt; with an encoder of tokens, the prompt is the encoder's and `decoder_start` is
-  /// continued. Error{invalid_argument} for options that are out of range, and for prompts without tokens.
+  /// continued. Error{invalid_argument} for options that are out of range, and for prompts without tokens or
+  /// with negative ones.
   [[nodiscard]] TokenStream<int> stream(std::vector<int> prompt, GenerateOptions options = {}) const;
   /// Continues several prompts at once. Prompts of different lengths are filled up, for which the model has
   /// to have a mask; if it has no positions, it has to derive them from the mask. With a temperature, equal
