@@ -109,6 +109,28 @@ TEST_CASE("a first run that fails forgets the pasts that it was given") {
   CHECK_THROWS_AS((void)s.bind(feeds(true), {}, {.state = &state}), Error);
 }
 
+TEST_CASE("an Attention whose keys have no heads is an error with a state, too") {
+  Graph g;
+  const Dim batch = g.symbol("batch"), steps = g.symbol("steps"), past = g.symbol("past"),
+            kv_heads = g.symbol("kv_heads");
+  const ValueId q = g.add_input("q", DType::float32, {batch, g.symbol("heads"), steps, size}),
+                k = g.add_input("k", DType::float32, {batch, kv_heads, steps, size}),
+                past_key = g.add_input("past_key", DType::float32, {batch, kv_heads, past, size}),
+                past_value = g.add_input("past_value", DType::float32, {batch, kv_heads, past, size});
+  const std::string names[] = {"y", "present_key", "present_value"};
+  const auto out =
+      g.add_node("attention", AnyOperator::make(op::Attention{}), {q, k, k, -1, past_key, past_value}, names);
+  for (std::size_t n = 0; n < 3; ++n) g.add_output(names[n], out[n]);
+  const Session s(std::move(g));
+  State state({.pairs = pairs});
+  const Value some = numbers({1, 2, 1, size}), none = Tensor<float>(Extents{1, 0, 1, size});
+  test::check_error([&] { s.run({{"q", some}, {"k", none}}, {.state = &state}); },
+                    {"node 'attention'", "do not fit a cache of keys for (1,0,4)"});
+  CHECK(state.length() == 0);
+  s.run({{"q", some}, {"k", some}}, {.state = &state});
+  CHECK(state.length() == 1);
+}
+
 TEST_CASE("mistakes with states are errors") {
   const Session s = session_of(Form::attention);
   const Tensor<float> x = numbers({1, 2, width});

@@ -185,7 +185,7 @@ struct CachedAttention {
     kernels::AttentionArgs a;
     a.batch = q.extent(0), a.heads = heads > 0 ? heads : q.extent(1), a.kv_heads = k.rows.heads();
     a.queries = q.extent(-2), a.size = k.rows.size(), a.value_size = v.rows.size();
-    if (a.batch != k.rows.batch() || a.heads % std::max<int64_t>(a.kv_heads, 1) != 0 ||
+    if (a.batch != k.rows.batch() || a.kv_heads == 0 || a.heads % a.kv_heads != 0 ||
         q.extent(-1) != a.size * (heads > 0 ? heads : 1) || a.value_size != value_size ||
         v.rows.heads() != a.kv_heads || v.rows.batch() != a.batch)
       raise(ErrorCode::invalid_shape, "cache", "queries ", to_string(q.extents()),
