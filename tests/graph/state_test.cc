@@ -270,9 +270,24 @@ TEST_CASE("truncation shortens pasts that are no caches along their steps") {
     CHECK(state.length() == (axis == 1 ? 3 : axis == 0 ? 2 : 0));
     if (axis == 1) state.truncate(2);
     else if (axis == 0) CHECK(*state.past_without(3) == "past");
-    else test::check_error([&] { state.truncate(2); }, {"state: 'past' is no cache"});
+    else test::check_error([&] { state.truncate(2); }, {"state: 'past' is no cache", "StatePair::axis"});
     test::check_error([&] { state.truncate(-1); }, {"state: it cannot be cut to -1 steps"});
   }
+}
+
+TEST_CASE("truncation refuses pasts of different lengths") {
+  Graph g;
+  const ValueId x = g.add_input("x", DType::float32, {1, g.symbol("steps")});
+  for (const int times : {1, 2}) {
+    const std::string end = std::to_string(times);
+    const ValueId past = g.add_input("past" + end, DType::float32, {1, g.symbol("past" + end)});
+    const ValueId more = times == 1 ? x : node(g, op::Concat{.axis = 1}, {x, x});
+    g.add_output("y" + end, node(g, op::Concat{.axis = 1}, {past, more}));
+  }
+  const Session s(std::move(g));
+  State state({.pairs = {{"past1", "y1"}, {"past2", "y2"}}});
+  s.run({{"x", Tensor<float>(Extents{1, 3})}}, {.state = &state});
+  test::check_error([&] { state.truncate(2); }, {"state: 'past1' has 3 steps, but another past has 6"});
 }
 
 TEST_CASE("truncation shortens the pasts of an Attention whose scores are read") {

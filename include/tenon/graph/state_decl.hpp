@@ -101,12 +101,8 @@ class State {
   /// whose step axis is unknown or has another extent. Pasts into which runs write rows do not count. Null:
   /// there is none.
   [[nodiscard]] const std::string* past_without(int64_t steps) const {
-    for (std::size_t k = 0; k < slots_.size(); ++k) {
-      const Slot& s = slots_[k];
-      const bool value = s.whole && !s.updated && !s.pair.constant;
-      if (value ? s.steps() != steps : caches_[k].past > 0 && caches_[k].past != steps) return &s.pair.past;
-    }
-    return nullptr;
+    const std::size_t k = slot_without(steps);
+    return k < slots_.size() ? &slots_[k].pair.past : nullptr;
   }
   /// Forgets the steps from `length` on. The last run's steps can always be cut off; earlier ones may be
   /// among those that a window of attention has released. Error{invalid_argument} where a past has not got
@@ -142,6 +138,17 @@ class State {
   };
   class Run;
 
+  /// The number of the past that past_without names, or of slots.
+  std::size_t slot_without(int64_t steps) const {
+    const auto lacks = [&](std::size_t k) {
+      const Slot& s = slots_[k];
+      const bool value = s.whole && !s.updated && !s.pair.constant;
+      return value ? s.steps() != steps : caches_[k].past > 0 && caches_[k].past != steps;
+    };
+    std::size_t k = 0;
+    while (k < slots_.size() && !lacks(k)) ++k;
+    return k;
+  }
   State(const StateOptions& options, const Pass* keep) : options_(options), keep_(keep) {}
   Allocator& allocator() const { return options_.allocator ? *options_.allocator : default_allocator(); }
   // Make the steps of a past a cache, or a value, for a program that has it so.

@@ -30,8 +30,14 @@ TENON_STATE void State::truncate(int64_t length) {
   const auto refuse = [](const auto&... why) { raise(ErrorCode::invalid_argument, "state", why...); };
   const int64_t held = this->length();
   if (length < 0) refuse("it cannot be cut to ", length, " steps");
-  if (const std::string* const past = past_without(held))
-    refuse("'", *past, "' is no cache, and no axis of it is known to have the ", held, " steps");
+  if (const std::size_t k = slot_without(held); k < slots_.size()) {
+    const Slot& s = slots_[k];
+    if (s.whole && s.steps() < 0)
+      refuse("'", s.pair.past,
+             "' is no cache, and its axis of steps is not known: StatePair::axis states it");
+    refuse("'", s.pair.past, "' has ", s.whole ? s.steps() : caches_[k].past, " steps, but another past has ",
+           held);
+  }
   for (const StepCache& c : caches_)
     if (length < c.rows.begin())
       refuse("the steps before ", c.rows.begin(), " were released, so that it cannot be cut to ", length);
