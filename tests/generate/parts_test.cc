@@ -107,6 +107,11 @@ TEST_CASE("find_parts: models without tokens or logits") {
               {"generator", "0 inputs of the model may be its tokens"});
   check_error([] { return find_parts(named({"a", "b"}, {"logits"})); },
               {"generator", "2 inputs of the model may be its tokens"});
+  Graph embedded;
+  const ValueId x = embedded.add_input("inputs_embeds", DType::float32, {1, 1, 1});
+  embedded.add_output("logits", x);
+  check_error([&] { return find_parts(embedded); },
+              {"generator", "0 inputs of the model may be its tokens; 'inputs_embeds' is tensor(float)"});
   check_error([] { return find_parts(named({"input_ids"}, {"a", "b"})); },
               {"generator", "2 outputs of the model may be its logits"});
 }

@@ -128,11 +128,6 @@ class CachedModel {
   const AnyTensor& run(std::span<const int> tokens, std::span<const char> counts, int64_t wanted,
                        const RunOptions& options) {
     const int64_t steps = static_cast<int64_t>(tokens.size()) / batch_, before = held();
-    for (int64_t b = 0; b < batch_; ++b) {
-      const auto at = static_cast<std::ptrdiff_t>(b * steps);
-      tokens_[size(b)].insert(tokens_[size(b)].end(), tokens.begin() + at, tokens.begin() + at + steps);
-      counted_[size(b)].insert(counted_[size(b)].end(), counts.begin() + at, counts.begin() + at + steps);
-    }
     if (before > 0) first_.reset();  // with the prompts' logits
     ModelRunner& runner = first_ ? *first_ : later_;
     RunOptions plain = plain_run(options);
@@ -140,6 +135,11 @@ class CachedModel {
     plain.last = LastSteps(runner.parts().logits, wanted);
     const AnyTensor* logits = nullptr;
     const std::exception_ptr failure = caught([&] {
+      for (int64_t b = 0; b < batch_; ++b) {
+        const auto at = static_cast<std::ptrdiff_t>(b * steps);
+        tokens_[size(b)].insert(tokens_[size(b)].end(), tokens.begin() + at, tokens.begin() + at + steps);
+        counted_[size(b)].insert(counted_[size(b)].end(), counts.begin() + at, counts.begin() + at + steps);
+      }
       feed(runner, caches_.empty() ? 0 : before, wanted);
       Outputs& outputs = runner.run(plain);
       logits = &outputs[runner.parts().logits].tensor();

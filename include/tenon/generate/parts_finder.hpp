@@ -144,16 +144,17 @@ class PartsFinder {
 
   void find_tokens() {
     int found = 0;
+    std::string other;  // an input of which nothing is known
     for (const ValueId id : graph_.inputs()) {
       const Graph::ValueEntry& e = graph_.entry(id);
+      if (e.optional || has_role(e.name)) continue;
       const bool integers = e.info.type == Type(DType::int64) || e.info.type == Type(DType::int32);
-      if (!integers || e.optional || has_role(e.name) || (e.info.dims.ranked() && e.info.dims.rank() != 2))
-        continue;
-      parts_.tokens = e.name;
-      ++found;
+      if (integers && (!e.info.dims.ranked() || e.info.dims.rank() == 2)) parts_.tokens = e.name, ++found;
+      else if (other.empty()) other = str_cat("; '", e.name, "' is ", to_string(e.info.type));
     }
     if (found != 1 && !(encodes_ && found == 0))
-      raise(ErrorCode::invalid_model, generator_place, found, " inputs of the model may be its tokens");
+      raise(ErrorCode::invalid_model, generator_place, found, " inputs of the model may be its tokens",
+            other);
   }
   void find_logits() {
     int found = 0;
