@@ -1,6 +1,7 @@
 // Runs with a state that fail: the state stays as it was, and the error says why.
 #include "tenon/graph/state.hpp"
 
+#include "tenon/op/tensor/cast.hpp"
 #include "tests/graph/decoder.hpp"
 
 namespace tenon {
@@ -129,6 +130,26 @@ TEST_CASE("an Attention whose keys have no heads is an error with a state, too")
   CHECK(state.length() == 0);
   s.run({{"q", some}, {"k", some}}, {.state = &state});
   CHECK(state.length() == 1);
+}
+
+TEST_CASE("presents that their pasts do not declare are refused by the next run") {
+  const auto session = [](bool longer) {
+    Graph g;
+    const ValueId x = g.add_input("x", DType::float32, {g.symbol("N")}),
+                  past = g.add_input("past", DType::float32, {3});
+    const ValueId sum = node(g, op::Add{}, {x, past});
+    g.add_output("y", sum);
+    g.add_output("present", longer ? node(g, op::Concat{.axis = 0}, {sum, sum})
+                                   : node(g, op::Cast{.to = static_cast<int64_t>(DType::float64)}, {sum}));
+    return Session(std::move(g), {.passes = standard_passes()});
+  };
+  for (const bool longer : {false, true}) {
+    const Session s = session(longer);
+    State state({.pairs = {{"past", "present"}}});
+    s.run({{"x", numbers({3})}}, {.state = &state});
+    test::check_error([&] { s.run({{"x", numbers({longer ? 6 : 3})}}, {.state = &state}); },
+                      {"input 'past': ", longer ? "(6) given, (3) declared" : "tensor(double) given"});
+  }
 }
 
 TEST_CASE("mistakes with states are errors") {

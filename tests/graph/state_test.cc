@@ -97,6 +97,24 @@ TEST_CASE("the first run may be given pasts to start from") {
   }
 }
 
+TEST_CASE("a past of a declared number of steps is no cache") {
+  Graph g;
+  const ValueId q = g.add_input("q", DType::float32, {1, heads, g.symbol("steps"), size}),
+                past_key = g.add_input("past_key", DType::float32, {1, heads, 3, size}),
+                past_value = g.add_input("past_value", DType::float32, {1, heads, 3, size});
+  const std::string names[] = {"y", "present_key", "present_value"};
+  const auto out =
+      g.add_node("attention", AnyOperator::make(op::Attention{}), {q, q, q, -1, past_key, past_value}, names);
+  for (std::size_t k = 0; k < 3; ++k) g.add_output(names[k], out[k]);
+  const Session s(std::move(g));
+  const Value one = numbers({1, heads, 1, size}), zeros = Tensor<float>(Extents{1, heads, 3, size});
+  State state({.pairs = pairs});
+  CHECK(test::floats(s.run({{"q", one}}, {.state = &state})["y"]) ==
+        test::floats(s.run({{"q", one}, {"past_key", zeros}, {"past_value", zeros}})["y"]));
+  test::check_error([&] { s.run({{"q", one}}, {.state = &state}); },
+                    {"input 'past_key': (1,2,4,4) given, (1,2,3,4) declared"});
+}
+
 TEST_CASE("a fork goes on by itself, and truncation forgets") {
   const Tensor<float> x = numbers({2, 20, width}, 11);
   const Session s = session_of(Form::attention);

@@ -293,7 +293,9 @@ void Session::Core::with_inputs(const Feeds& feeds, Outputs& results, const RunO
     run.state->make_value(n);
     if (input != nullptr) {
       slot.value = *input;
-    } else if (!slot.whole) {
+    } else if (slot.whole) {
+      detail::check_input(graph, graph.entry(pair.past), slot.value);
+    } else {
       if (pair.output == CachePair::no_output)
         raise(ErrorCode::invalid_argument, "session", "the state has no '", slot.pair.past,
               "' yet, and the graph no '", slot.pair.present, "'");

@@ -48,13 +48,15 @@ struct StateOptions {
 /// has the declared extents, other inputs' extents where they share a symbol, and no steps. A run returns no
 /// present, unless RunOptions::outputs names it. Such a result may only be read if the state keeps the same
 /// elements; a later run that changes them copies them while the result exists.
-/// - Where a present is its past followed by the steps of the run, the past is a cache of pages: a run adds
-///   its steps and copies nothing, and attention reads the pages. Other readers get a copy.
+/// - Where a present is its past followed by the steps of the run, and the past declares no number of steps,
+///   it is a cache of pages: a run adds its steps and copies nothing, and attention reads the pages. Other
+///   readers get a copy.
 /// - Where it is its past with some rows written (TensorScatter, GroupQueryAttention), runs write them in
 ///   place. `capacity` is the number of rows that are not declared.
 /// - All other presents become the next run's pasts as they are. One that is an input of the run is copied,
 ///   because the caller may change the input, and so is the constant past that a run is given.
 /// A run of a session that lacks the pasts gives the state its first steps, and is refused if there are some.
+/// So is a run whose pasts have other types or extents than declared (Error{invalid_type, invalid_shape}).
 ///
 /// A run that fails leaves the state as it was, but for rows that it has written in place and pasts that it
 /// was given. A state serves one run at a time (Error{invalid_argument} for another), of any session of the

@@ -52,7 +52,12 @@ class KeptCaches {
     return rows_[k].node < 0 && !pair(k).constant && pair(k).output != CachePair::no_output;
   }
   bool may_keep(std::size_t k) const {
-    return is_open(k) && (pair(k).past < 0 || !p_.is_captured(pair(k).past)) && !p_.is_captured(present(k));
+    return is_open(k) && (pair(k).past < 0 || may_grow(pair(k).past)) && !p_.is_captured(present(k));
+  }
+  bool may_grow(ValueId past) const {
+    const Dims& d = p_.info(past).dims;
+    const bool fixed = d.ranked() && d.rank() == 4 && d[2].known();
+    return !fixed && !p_.is_captured(past);
   }
 
   /// Present = Concat(past, fresh) along the steps.
