@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include "tenon/op/com.microsoft/group_query_attention.hpp"
+#include "tenon/op/math/expand.hpp"
 #include "tenon/op/math/sub.hpp"
 #include "tenon/op/reduction/reduce_sum.hpp"
 #include "tenon/op/tensor/shape.hpp"
@@ -11,8 +12,9 @@ using namespace test;
 
 namespace {
 
-/// language_model with the operator of ONNX Runtime GenAI's models, which counts the mask's tokens.
-Graph counting_model(uint32_t seed) {
+/// language_model with the operator of ONNX Runtime GenAI's models. It counts the mask's tokens, or all of
+/// its columns.
+Graph counting_model(uint32_t seed, bool columns = false) {
   Graph g;
   const Dim batch = g.symbol("batch_size"), steps = g.symbol("sequence_length");
   const ValueId tokens = g.add_input("input_ids", DType::int64, {batch, steps});
@@ -27,7 +29,8 @@ Graph counting_model(uint32_t seed) {
   };
   const ValueId one = g.add_constant({}, Tensor<int64_t>({}, {1}));
   const ValueId axis = g.add_constant({}, Tensor<int64_t>({1}, {1}));
-  const ValueId count = node(g, op::ReduceSum{.keepdims = 0}, {mask, axis});
+  const ValueId ones = columns ? node(g, op::Expand{}, {one, node(g, op::Shape{}, {mask})}) : mask;
+  const ValueId count = node(g, op::ReduceSum{.keepdims = 0}, {ones, axis});
   const ValueId last = whole(node(g, op::Sub{}, {count, one}));
   const ValueId total = whole(node(g, op::Gather{}, {node(g, op::Shape{}, {mask}), one}));
   const ValueId x = embedding(g, tokens, positions, seed);
@@ -60,7 +63,12 @@ TEST_CASE("Generator: GroupQueryAttention, padded on the right") {
       CHECK(all(g.stream(prompt, {.max_tokens = 10, .draft_tokens = 3})) == expected.back());
     }
     CHECK(all(g.batch(prompts, {.max_tokens = 10, .padding = Padding::right})) == expected);
+    check_error([&] { (void)g.batch(prompts); },
+                {"generator: the model counts the tokens of its attention mask", "Padding::right"});
+    CHECK(all(g.batch({{1, 2, 3}, {1, 2, 3}}, {.max_tokens = 10}))[1] == expected[1]);
   }
+  const Session s(counting_model(1, true));
+  CHECK(all(Generator(s).batch(prompts, {.max_tokens = 2})).size() == prompts.size());
 }
 
 }  // namespace tenon

@@ -127,6 +127,9 @@ class Generation {
       if (prompts_[b].size() == prompts_[0].size()) continue;
       if ((encodes ? models_->encoder : models_->model).parts.mask.empty())
         refuse("the model has no attention mask, so prompts of a batch have to have one length");
+      if (!encodes && options_.padding == Padding::left &&
+          counts_tokens(models_->model.session->graph(), models_->model.parts.mask))
+        refuse("the model counts the tokens of its attention mask, so shorter prompts need Padding::right");
       for (const LanguageModel* m : {&models_->model, &models_->first})
         if (encodes && m->session != nullptr && m->parts.encoder_mask.empty())
           refuse(

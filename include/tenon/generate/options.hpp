@@ -17,7 +17,7 @@ using NamedValue = std::pair<std::string, Value>;
 
 /// Where the shorter prompts of a batch are filled up. Models whose output has the logits of the last step
 /// only need `left`. Models with GroupQueryAttention, which count the tokens of the mask and not their
-/// places, need `right`.
+/// places, need `right`: Error{invalid_argument} otherwise.
 enum class Padding : uint8_t { left, right };
 
 /// Options of a generation. Without a temperature it is greedy: the token with the greatest logit, of several

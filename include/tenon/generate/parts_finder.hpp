@@ -6,6 +6,7 @@
 
 #include "tenon/generate/parts.hpp"
 #include "tenon/graph/graph.hpp"
+#include "tenon/op/tensor/shape.hpp"
 
 namespace tenon::TENON_ABI::detail {
 
@@ -20,6 +21,27 @@ inline const Graph::ValueEntry* find_input(const Graph& graph, std::string_view 
 
 inline bool has_output(const Graph& graph, std::string_view name) {
   return std::ranges::any_of(graph.outputs(), [&](const auto& o) { return o.first == name; });
+}
+
+/// Whether an operator is told how many tokens each text has, by numbers that are made of the elements of the
+/// input `mask`. It takes the first ones, so that padding has to follow them.
+inline bool counts_tokens(const Graph& graph, std::string_view mask) {
+  std::vector<bool> counts(graph.values().size());  // values of which such numbers are made
+  for (std::size_t at = graph.nodes().size(); at-- > 0;) {
+    const GraphNode& n = graph.nodes()[at];
+    const bool passes_on = n.op.as<op::Shape>() == nullptr && std::ranges::any_of(n.outputs, [&](ValueId v) {
+                             return v >= 0 && counts[static_cast<std::size_t>(v)];
+                           });
+    for (std::size_t k = 0; k < n.inputs.size(); ++k) {
+      if (n.inputs[k] < 0) continue;
+      const std::string_view operand = n.op.spec().input(static_cast<int>(k)).name;
+      if (passes_on || operand.find("seqlen") != std::string_view::npos)
+        counts[static_cast<std::size_t>(n.inputs[k])] = true;
+    }
+  }
+  return std::ranges::any_of(graph.inputs(), [&](ValueId v) {
+    return graph.entry(v).name == mask && counts[static_cast<std::size_t>(v)];
+  });
 }
 
 class PartsFinder {
