@@ -70,6 +70,14 @@ TEST_CASE("Generator: batches that the model cannot pad are refused") {
   const Generator g(s);
   check_error([&] { (void)g.batch({{1}, {1, 2}}); }, {"generator", "the model has no attention mask"});
   CHECK(all(g.batch({{1}, {2}}, {.max_tokens = 2})).size() == 2);
+  // Nor may the model of the first step lack the mask.
+  Graph of_first;
+  const ValueId tokens = of_first.add_input("input_ids", DType::int64, {Dim(), Dim()});
+  for (const char* const name : {"logits", "present.0.key", "present.0.value"})
+    of_first.add_output(name, embedding(of_first, tokens, -1, 1));
+  const Session first(std::move(of_first)), later(language_model(1));
+  const Generator two(later, {.first = {.session = &first}});
+  check_error([&] { (void)two.batch({{1}, {1, 2}}); }, {"generator", "the model has no attention mask"});
   check_error([&] { (void)g.batch({{1}, {2}}, {.draft_tokens = 2}); }, {"draft_tokens are for one prompt"});
 }
 

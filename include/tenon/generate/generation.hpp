@@ -111,11 +111,12 @@ class Generation {
     return models_->encoder.session != nullptr && !models_->encoder.parts.tokens.empty();
   }
 
+  [[noreturn]] static void refuse(const auto&... why) {
+    raise(ErrorCode::invalid_argument, generator_place, why...);
+  }
+
   void check() const {
-    const auto refuse = [](const auto&... why) {
-      raise(ErrorCode::invalid_argument, generator_place, why...);
-    };
-    const auto expect_tokens = [&](const std::vector<int>& tokens, const auto&... where) {
+    const auto expect_tokens = [](const std::vector<int>& tokens, const auto&... where) {
       for (const int token : tokens)
         if (token < 0) refuse(where..., " has the token ", token);
     };
@@ -124,17 +125,7 @@ class Generation {
     for (std::size_t b = 0; b < prompts_.size(); ++b) {
       if (prompts_[b].empty()) refuse("prompt ", b, " has no tokens");
       expect_tokens(prompts_[b], "prompt ", b);
-      if (prompts_[b].size() == prompts_[0].size()) continue;
-      if ((encodes ? models_->encoder : models_->model).parts.mask.empty())
-        refuse("the model has no attention mask, so prompts of a batch have to have one length");
-      if (!encodes && options_.padding == Padding::left &&
-          counts_tokens(models_->model.session->graph(), models_->model.parts.mask))
-        refuse("the model counts the tokens of its attention mask, so shorter prompts need Padding::right");
-      for (const LanguageModel* m : {&models_->model, &models_->first})
-        if (encodes && m->session != nullptr && m->parts.encoder_mask.empty())
-          refuse(
-              "the decoder has no mask of the encoder's states, so prompts of a batch have to have one "
-              "length");
+      if (prompts_[b].size() != prompts_[0].size()) check_padding();
     }
     if (encodes && options_.decoder_start.empty()) refuse("decoder_start is empty");
     if (!encodes && !options_.decoder_start.empty())
@@ -151,8 +142,24 @@ class Generation {
       const auto has = [&name = name](const LanguageModel& m) {
         return m.session != nullptr && find_input(m.session->graph(), name) != nullptr;
       };
-      if (!has(models_->model) && !has(models_->first) && !has(models_->encoder))
+      if (!has(models_->model) && !has(models_->first) && !has(models_->encoder) && !has(models_->draft))
         refuse("no model has an input '", name, "'");
+    }
+  }
+  // Refuses prompts of different lengths if a model that reads them could not tell their padding.
+  void check_padding() const {
+    constexpr std::string_view end = ", so prompts of a batch have to have one length";
+    if (encodes_prompts() && models_->encoder.parts.mask.empty())
+      refuse("the encoder has no attention mask", end);
+    for (const LanguageModel* m : {&models_->model, &models_->first}) {
+      if (m->session == nullptr) continue;
+      if (encodes_prompts()) {
+        if (m->parts.encoder_mask.empty()) refuse("the decoder has no mask of the encoder's states", end);
+        continue;
+      }
+      if (m->parts.mask.empty()) refuse("the model has no attention mask", end);
+      if (options_.padding == Padding::left && counts_tokens(m->session->graph(), m->parts.mask))
+        refuse("the model counts the tokens of its attention mask, so shorter prompts need Padding::right");
     }
   }
 
