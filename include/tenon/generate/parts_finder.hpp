@@ -23,8 +23,8 @@ inline bool has_output(const Graph& graph, std::string_view name) {
   return std::ranges::any_of(graph.outputs(), [&](const auto& o) { return o.first == name; });
 }
 
-/// Whether an operator is told how many tokens each text has, by numbers that are made of the elements of the
-/// input `mask`. It takes the first ones, so that padding has to follow them.
+/// Whether an operator is told how many tokens each text has (seqlens_k, nonpad_kv_seqlen) by numbers made of
+/// the elements of the input `mask`. It takes the first ones, so that padding has to follow them.
 inline bool counts_tokens(const Graph& graph, std::string_view mask) {
   std::vector<bool> counts(graph.values().size());  // values of which such numbers are made
   for (std::size_t at = graph.nodes().size(); at-- > 0;) {
