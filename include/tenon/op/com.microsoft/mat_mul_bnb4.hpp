@@ -44,7 +44,7 @@ struct MatMulBnb4 {
         !expect_block_size(i, size))
       return;
     const Dim n = *N, count = n * *K;
-    if (!i.expect_extents(1, {(count - 1) / 2 + 1}) || !i.expect_extents(2, {(count - 1) / size + 1}) ||
+    if (!expect_count(i, 1, (count - 1) / 2 + 1) || !expect_count(i, 2, (count - 1) / size + 1) ||
         !i.expect_rank_at_least(0, 1) || !i.ranked(0))
       return;
     Dims y = i.dims(0);
@@ -95,6 +95,13 @@ struct MatMulBnb4 {
   auto operator()(const auto&... in) const { return call(*this, in...); }
 
  private:
+  /// The numbers of an input are `count`, whatever its rank: bitsandbytes keeps codes as a column.
+  static constexpr bool expect_count(Infer& i, int input, Dim count) {
+    if (i.dims(input).ranked() && i.dims(input).count().differs(count))
+      i.fail(i.name(input), ": ", i.dims(input), ", expected ", count, " numbers");
+    return !i.failed();
+  }
+
   static constexpr int64_t rows = 16;  // of W that are dequantised at a time
 
   /// Numbers [first, first + count) of W.
