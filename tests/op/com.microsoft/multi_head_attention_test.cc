@@ -63,8 +63,9 @@ TEST_CASE("com.microsoft.MultiHeadAttention: errors") {
   check_fails(two, {q, k, k, none_, none_, none_, past}, "past_key and past_value come together");
   check_fails(two, {q, k, k, none_, none_, none_, past, past},
               "past_key and past_value need present_key and present_value");
-  check_fails(MultiHeadAttention{.num_heads = 2, .unidirectional = 1}, {q, k, k},
-              "unidirectional needs no more keys than queries: 2 and 1");
+  const Value three = t<float>({1, 3, 4}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12});
+  check_fails(MultiHeadAttention{.num_heads = 2, .unidirectional = 1}, {k, three, three},
+              "unidirectional needs one query, or no more keys than queries: 3 and 2");
   check_fails(two, {q, k, k, none_, none_, none_, none_, none_, none_, t<int32_t>({1}, {1})},
               "cache_indirection, for beams that share a cache, is not supported");
   const Dims open{Dim::symbol(1), Dim::symbol(2), 8};

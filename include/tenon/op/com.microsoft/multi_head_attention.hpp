@@ -16,9 +16,10 @@ namespace tenon::TENON_ABI::op::com_microsoft {
 /// entry of the batch (then, if there are twice as many numbers, the first key of each); mask_filter_value is
 /// added for a key that it excludes. attention_bias (batch or 1, heads or 1, steps, keys) is added as well.
 /// past_key and past_value (batch, heads, steps, size) precede K and V; present_key and present_value are the
-/// concatenations, and `qk` has the scores, in query's type. With past_sequence_length only that many steps
-/// of the past count; the presents are the past with the new steps after these. ONNX Runtime's CPU ignores a
-/// past without presents, which is refused, and has no packed operands.
+/// concatenations, and `qk` has the scores, in query's type. unidirectional hides keys after the query's own
+/// place, past included, but none from a query that is the only one. With past_sequence_length only that many
+/// steps of the past count; the presents are the past with the new steps after these. ONNX Runtime's CPU
+/// ignores a past without presents, which is refused, and has no packed operands.
 /// op::com_microsoft::MultiHeadAttention{.num_heads = 2}(q, k, v) of (2,3,8), (2,4,8) and (2,4,8) gives
 /// (2,3,8).
 struct MultiHeadAttention {
@@ -65,10 +66,10 @@ struct MultiHeadAttention {
     if (i.failed()) return;
     const Sizes s = sizes(i);
     if (i.failed() || !s.known) return;
-    if (unidirectional != 0)
+    if (unidirectional != 0 && !s.steps.is(1))
       i.for_runs([&] {
         if (s.keys.known() && s.steps.below(s.keys.value()))
-          i.fail("unidirectional needs no more keys than queries: ", s.keys, " and ", s.steps);
+          i.fail("unidirectional needs one query, or no more keys than queries: ", s.keys, " and ", s.steps);
       });
     const Dim heads = *num_heads;
     if (i.has(3)) {
@@ -106,8 +107,11 @@ struct MultiHeadAttention {
   std::vector<int32_t> lower(L& to) const {
     const Dims &q = to.dims(0), &k = to.dims(1), &v = to.dims(2);
     if (!q.ranked() || (to.input(1) >= 0 && !k.ranked()) || (to.input(2) >= 0 && !v.ranked())) return {};
+    const Dim keys = q.rank() == 5 ? q[1] : k.rank() == 4 ? k[2] : k[1];
+    // Whether there is one query decides.
+    if (unidirectional != 0 && !q[1].known() && !q[1].same(keys)) return {};
     AttentionBody body{.heads = *num_heads,
-                       .causal = unidirectional != 0,
+                       .causal = unidirectional != 0 && !q[1].is(1),
                        .filter = mask_filter_value,
                        .scale = scale,
                        .type = to.in(0).type.element,
@@ -121,9 +125,7 @@ struct MultiHeadAttention {
                        .filled = to.input(6) >= 0 ? to.input(8) : -1,
                        .split_heads = k.rank() == 4,
                        .batch = q[0],
-                       .keys = q.rank() == 5   ? q[1]
-                               : k.rank() == 4 ? k[2]
-                                               : k[1],
+                       .keys = keys,
                        .past = to.dims(6).ranked() ? to.dims(6)[2] : Dim(),
                        .mask_dims = to.dims(4)};
     if (!body.known()) return {};
