@@ -4,6 +4,7 @@
 
 #include "tenon/op/families/function_body.hpp"
 #include "tenon/op/generator/constant_of_shape.hpp"
+#include "tenon/op/logical/equal.hpp"
 #include "tenon/op/math/add.hpp"
 #include "tenon/op/nn/layer_normalization.hpp"
 #include "tenon/op/reduction/reduce_sum.hpp"
@@ -14,9 +15,9 @@ namespace tenon::TENON_ABI::op::com_microsoft {
 
 /// output = LayerNormalization(S, gamma, beta) of the sum S of rows of word_embedding, position_embedding and
 /// segment_embedding, which input_ids, position_ids and segment_ids (batch, steps) choose; positions are 0,
-/// 1, … without position_ids. mask_index is the sum of each row of `mask`, and 0 without one; S is the last
-/// result. op::com_microsoft::EmbedLayerNormalization{}(ids, none, words, positions, none, gamma, beta) of
-/// (2,3), (5,4), (3,4), (4) and (4) gives (2,3,4) and (2).
+/// 1, … without position_ids. mask_index is the number of ones in each row of `mask`, and 0 without one; S is
+/// the last result. op::com_microsoft::EmbedLayerNormalization{}(ids, none, words, positions, none, gamma,
+/// beta) of (2,3), (5,4), (3,4), (4) and (4) gives (2,3,4) and (2).
 struct EmbedLayerNormalization {
   float epsilon = 1e-12f;
 
@@ -78,10 +79,12 @@ struct EmbedLayerNormalization {
                                                                   extent(to, to.input(0), steps, 1)})});
     if (to.input(1) >= 0) sum = to.add(Add{}, {sum, rows(4, 1)});
     const int32_t y = to.add(op::LayerNormalization{.epsilon = epsilon}, {sum, to.input(5), to.input(6)});
-    const int32_t index = to.input(7) >= 0
-                              ? to.add(ReduceSum{.keepdims = 0}, {to.input(7), ints(to, {1})})
-                              : to.add(Cast{.to = tenon::dtype<int32_t>},
-                                       {to.add(ConstantOfShape{}, {extent(to, to.input(0), batch, 0)})});
+    const auto as_int32 = [&](int32_t v) { return to.add(Cast{.to = tenon::dtype<int32_t>}, {v}); };
+    const int32_t index =
+        to.input(7) >= 0
+            ? to.add(ReduceSum{.keepdims = 0},
+                     {as_int32(to.add(Equal{}, {to.input(7), number(to, DType::int32, 1)})), ints(to, {1})})
+            : as_int32(to.add(ConstantOfShape{}, {extent(to, to.input(0), batch, 0)}));
     return {y, index, sum};
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
