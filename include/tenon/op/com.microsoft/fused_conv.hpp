@@ -9,7 +9,7 @@
 namespace tenon::TENON_ABI::op::com_microsoft {
 
 /// Y = activation(Conv(X, W, B) + Z), where Z has Y's extents. `activation_params` are the activation's:
-/// LeakyRelu's alpha, Clip's bounds, HardSigmoid's alpha and beta.
+/// LeakyRelu's alpha, Clip's bounds, HardSigmoid's alpha and beta; other activations ignore them.
 /// op::com_microsoft::FusedConv{.activation = "Relu"}(x, w) of (1,3,8,8) and (16,3,3,3) gives (1,16,6,6).
 struct FusedConv {
   std::string activation{};
@@ -40,11 +40,10 @@ struct FusedConv {
   constexpr void infer(Infer& i) const {
     const std::string_view name = activation;
     if (!i.expect_choice("activation", name,
-                         {"", "Clip", "HardSigmoid", "HardSwish", "LeakyRelu", "Relu", "Sigmoid", "Tanh"}) ||
-        !i.expect_entries("activation_params", activation_params.size(),
-                          name == "Clip" || name == "HardSigmoid" ? 2
-                          : name == "LeakyRelu"                   ? 1
-                                                                  : 0))
+                         {"", "Clip", "HardSigmoid", "HardSwish", "LeakyRelu", "Relu", "Sigmoid", "Tanh"}))
+      return;
+    const int parameters = name == "Clip" || name == "HardSigmoid" ? 2 : name == "LeakyRelu" ? 1 : 0;
+    if (parameters > 0 && !i.expect_entries("activation_params", activation_params.size(), parameters))
       return;
     infer_conv(i, window(), group, i.dims(0), i.dims(1));
     if (i.failed()) return;

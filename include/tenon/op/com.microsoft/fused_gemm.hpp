@@ -38,9 +38,10 @@ struct FusedGemm {
 
   constexpr void infer(Infer& i) const {
     const std::string_view name = activation;
-    if (!i.expect_choice("activation", name,
-                         {"", "Celu", "Elu", "HardSigmoid", "LeakyRelu", "Relu", "Selu", "Sigmoid",
-                          "Softplus", "Softsign", "Tanh", "ThresholdedRelu"}))
+    if (!i.expect_choice(
+            "activation", name,
+            {"", "Celu", "Elu", "HardSigmoid", "LeakyRelu", "ParametricSoftplus", "Relu", "ScaledTanh",
+             "Selu", "Sigmoid", "Softplus", "Softsign", "Tanh", "ThresholdedRelu"}))
       return;
     if (!name.empty() && is_integer(i.dtype(0))) return i.fail_type("activation '", name, "' of integers");
     gemm_detail::infer_gemm(i, transA != 0, transB != 0, i.dims(0), i.dims(1), i.dims(2));

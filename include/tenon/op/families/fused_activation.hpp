@@ -10,6 +10,7 @@
 #include "tenon/op/math/hard_sigmoid.hpp"
 #include "tenon/op/math/hard_swish.hpp"
 #include "tenon/op/math/leaky_relu.hpp"
+#include "tenon/op/math/mul.hpp"
 #include "tenon/op/math/relu.hpp"
 #include "tenon/op/math/selu.hpp"
 #include "tenon/op/math/sigmoid.hpp"
@@ -40,6 +41,12 @@ struct FusedActivation {
     if (name == "ThresholdedRelu") return to.add(ThresholdedRelu{.alpha = first.value_or(1)}, {x});
     if (name == "HardSigmoid")
       return to.add(HardSigmoid{.alpha = first.value_or(0.2f), .beta = second.value_or(0.5f)}, {x});
+    const auto times = [&](int32_t v, float factor) {
+      return to.add(Mul{}, {v, function_body::number(to, type, static_cast<double>(factor))});
+    };
+    if (name == "ScaledTanh") return times(to.add(Tanh{}, {times(x, second.value_or(1))}), first.value_or(1));
+    if (name == "ParametricSoftplus")
+      return times(to.add(Softplus{}, {times(x, second.value_or(1))}), first.value_or(1));
     if (name == "Clip") {
       const auto bound = [&](const std::optional<float>& b) {
         return b ? function_body::number(to, type, static_cast<double>(*b)) : -1;
