@@ -73,6 +73,7 @@ TEST_CASE("GroupQueryAttention: errors") {
   fails({.local_window_size = 0}, "local_window_size: 0, expected at least 1");
   fails({.causal = 0, .local_window_size = 2}, "local_window_size needs causal");
   fails({.qk_output = 3}, "qk_output: 3, expected 0, 1 or 2");
+  fails({.smooth_softmax = 2}, "smooth_softmax: 2, expected -1, 0 or 1");
   fails({.softcap = -1}, "softcap is negative");
   fails({.sliding_window_cache = 1}, "sliding_window_cache needs local_window_size");
   fails({.local_window_size = 5, .sliding_window_cache = 1}, "rows of past_key: 4, expected at least 5");

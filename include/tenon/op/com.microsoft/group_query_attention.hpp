@@ -48,7 +48,7 @@ struct GroupQueryAttention {
   int64_t rotary_interleaved = 0;
   float scale = 0;  ///< 0: 1 / sqrt(D)
   int64_t sliding_window_cache = 0;
-  int64_t smooth_softmax = 0;
+  int64_t smooth_softmax = 0;  ///< -1 is 0 too, ONNX Runtime's default
   float softcap = 0;
   Str v_quant_type = "NONE";
 
@@ -95,7 +95,7 @@ struct GroupQueryAttention {
       attr("rotary_interleaved", &GroupQueryAttention::rotary_interleaved).flag(),
       attr("scale", &GroupQueryAttention::scale),
       attr("sliding_window_cache", &GroupQueryAttention::sliding_window_cache).flag(),
-      attr("smooth_softmax", &GroupQueryAttention::smooth_softmax).flag(),
+      attr("smooth_softmax", &GroupQueryAttention::smooth_softmax),
       attr("softcap", &GroupQueryAttention::softcap),
       attr("v_quant_type", &GroupQueryAttention::v_quant_type)};
 
@@ -103,7 +103,8 @@ struct GroupQueryAttention {
     const int64_t heads = num_heads ? *num_heads : 0, kv = kv_num_heads ? *kv_num_heads : 0;
     if (!i.expect_at_least("num_heads", heads, 1) || !i.expect_at_least("kv_num_heads", kv, 1) ||
         !i.expect_choice("k_quant_type", k_quant_type, {"NONE", "PER_TENSOR", "PER_CHANNEL"}) ||
-        !i.expect_choice("qk_output", qk_output, {0, 1, 2}))
+        !i.expect_choice("qk_output", qk_output, {0, 1, 2}) ||
+        !i.expect_choice("smooth_softmax", smooth_softmax, {-1, 0, 1}))
       return;
     if (k_quant_type != v_quant_type)
       return i.fail("k_quant_type is ", k_quant_type, ", v_quant_type is ", v_quant_type);
@@ -296,7 +297,7 @@ struct GroupQueryAttention {
   /// The heads' sinks, or nullptr if there are none.
   template <class T>
   const float* sinks_of(Scratch& scratch, TensorView<const T> head_sink) const {
-    if (!head_sink && smooth_softmax == 0) return nullptr;
+    if (!head_sink && smooth_softmax != 1) return nullptr;
     auto* sinks = scratch.take<float>(*num_heads);
     for (int64_t h = 0; h < *num_heads; ++h)
       sinks[h] = head_sink ? static_cast<float>(head_sink.data()[h]) : 0.0f;

@@ -44,8 +44,8 @@ struct CachedTokens {
     for (int64_t at = 0; at < batch * steps; ++at) {
       const int64_t b = at / steps, step = at % steps;
       int64_t p = prompt ? step : seqlens_k[b] + 1 - steps + step;
-      if (position_ids) p = prompt && steps > 1 ? position_ids.data()[0] : position_ids.data()[at];
-      const int64_t beyond = position_ids && prompt && steps > 1 ? step : 0;
+      if (position_ids) p = position_ids.data()[prompt ? 0 : at];
+      const int64_t beyond = position_ids && prompt ? step : 0;
       if (p < 0 || p >= rows - beyond)
         raise(ErrorCode::out_of_range, op, "position ", p, beyond > 0 ? " and the next are" : " is",
               " outside of ", rows, " rows of cos_cache");
