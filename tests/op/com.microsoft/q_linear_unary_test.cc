@@ -21,4 +21,13 @@ TEST_CASE("com.microsoft.QLinearSigmoid, QLinearSoftmax, pools, QuantizeLinear: 
        &operator_class<op::com_microsoft::NhwcMaxPool>, &operator_class<op::com_microsoft::QuantizeLinear>,
        &operator_class<op::com_microsoft::DequantizeLinear>});
 }
+
+TEST_CASE("com.microsoft.NhwcMaxPool: dilations with auto_pad") {
+  op::com_microsoft::NhwcMaxPool op{
+      .auto_pad = "SAME_UPPER", .dilations = {1, 2}, .kernel_shape = {2, 1}, .strides = {1, 1}};
+  const Value x = t<uint8_t>({1, 2, 2, 1}, {1, 4, 3, 2});
+  check(op, {x}, {t<uint8_t>({1, 2, 2, 1}, {3, 4, 3, 2})});
+  op.kernel_shape = {1, 2};
+  check_fails(op, {x}, "auto_pad SAME_UPPER with dilations is not supported: state pads");
+}
 }  // namespace tenon

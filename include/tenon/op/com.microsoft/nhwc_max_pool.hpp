@@ -29,7 +29,12 @@ struct NhwcMaxPool {
       attr("pads", &NhwcMaxPool::pads),           attr("strides", &NhwcMaxPool::strides)};
 
   constexpr void infer(Infer& i) const {
-    infer_pool_of_order(i, {auto_pad, dilations, kernel_shape, pads, strides, ceil_mode != 0}, true);
+    const WindowAttributes window{auto_pad, dilations, kernel_shape, pads, strides, ceil_mode != 0};
+    infer_pool_of_order(i, window, true);
+    if (i.failed() || !window.same()) return;
+    for (int k = 0; k < kernel_shape.size(); ++k)
+      if (window.reach(k, kernel_shape[k]) > kernel_shape[k])
+        return i.fail("auto_pad ", auto_pad, " with dilations is not supported: state pads");
   }
   template <class L>
   int32_t lower(L& to) const {
@@ -41,7 +46,8 @@ struct NhwcMaxPool {
                        .kernel_shape = kernel_shape,
                        .pads = pads,
                        .strides = strides};
-    return channels_back(to, to.add(pool, {channels_first(to, to.input(0), rank, true)}), rank, true);
+    return channels_back(to, to.add(rounded_up(pool), {channels_first(to, to.input(0), rank, true)}), rank,
+                         true);
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };

@@ -56,7 +56,7 @@ struct QLinearAveragePool {
                            .kernel_shape = kernel_shape,
                            .pads = pads,
                            .strides = strides};
-    const int32_t y = to.add(pool, {channels_first(to, dequantized(to, 0, 1, 2), rank, last)});
+    const int32_t y = to.add(rounded_up(pool), {channels_first(to, dequantized(to, 0, 1, 2), rank, last)});
     return quantized(to, channels_back(to, y, rank, last), 3, 4, to.in(0).type.element);
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }

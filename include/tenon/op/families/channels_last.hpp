@@ -1,6 +1,8 @@
 // Operators over (N, spatial..., C) as functions of ONNX's over (N, C, spatial...).
 #pragma once
 
+#include <string_view>
+
 #include "tenon/op/families/function_body.hpp"
 #include "tenon/op/families/window.hpp"
 
@@ -21,8 +23,16 @@ constexpr Dims with_channels_last(const Dims& d) {
   return r;
 }
 
+/// A pool, or its window, as ONNX Runtime's own pools read it: ceil_mode counts with auto_pad VALID too.
+template <class Pool>
+constexpr Pool rounded_up(Pool p) {
+  if (std::string_view(p.auto_pad) == "VALID") p.auto_pad = "NOTSET", p.pads = {};
+  return p;
+}
+
 /// The rule of a pool over input 0, whose channels are the last axis where `last`.
-constexpr void infer_pool_of_order(Infer& i, const WindowAttributes& w, bool last) {
+constexpr void infer_pool_of_order(Infer& i, const WindowAttributes& stated, bool last) {
+  const WindowAttributes w = rounded_up(stated);
   Dims x = last ? with_channels_first(i.dims(0)) : i.dims(0);
   const Dims kernel(w.kernel_shape);
   if (!x.ranked()) x = Dims::of_rank(kernel.rank() + 2);
