@@ -2,6 +2,8 @@
 // github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md#com.microsoft.DynamicQuantizeLSTM
 #pragma once
 
+#include <limits>
+
 #include "tenon/kernels/gemm/quant_gemm.hpp"
 #include "tenon/kernels/quantize.hpp"
 #include "tenon/op/families/quantized_body.hpp"
@@ -12,6 +14,7 @@ namespace tenon::TENON_ABI::op::com_microsoft {
 /// LSTM of ONNX with layout 0, for W (directions, input, 4 hidden) and R (directions, hidden, 4 hidden) of
 /// bytes, whose scales and zero points are one number for each direction, or for each column as well. X is
 /// quantised as a whole, and the state (batch, hidden) anew at each step, both as by DynamicQuantizeLinear.
+/// As in ONNX Runtime, clip does not apply to the cell as h's input, and sequences without steps end in 0.
 /// call<2>(op::com_microsoft::DynamicQuantizeLSTM{.hidden_size = 4}, x, w, r, none, none, none, none, none,
 /// ws, wz, rs, rz) of (7,2,3), (1,3,16) and (1,4,16) gives Y (7,1,2,4) and Y_h (1,2,4).
 struct DynamicQuantizeLSTM {
@@ -135,6 +138,11 @@ struct DynamicQuantizeLSTM {
                         y.data() + ((t * directions + d) * n.batch + row) * n.hidden);
         }
       }
+      for (int64_t row = 0; sequence_lens && row < n.batch; ++row) {
+        if (sequence_lens[row] > 0) continue;
+        std::fill_n(h + row * n.hidden, n.hidden, 0.0f);
+        std::fill_n(c + row * n.hidden, n.hidden, 0.0f);
+      }
       if (y_h) std::copy_n(h, states, y_h.data() + d * states);
       if (y_c) std::copy_n(c, states, y_c.data() + d * states);
     }
@@ -212,7 +220,7 @@ struct DynamicQuantizeLSTM {
     kernels::rnn_activate(f[1], most, fresh, fresh, hidden);
     for (int64_t k = 0; k < hidden; ++k) c[k] = forget[k] * c[k] + in[k] * fresh[k];
     peep(out, 1);
-    kernels::rnn_activate(f[2], most, c, h, hidden);
+    kernels::rnn_activate(f[2], std::numeric_limits<float>::infinity(), c, h, hidden);
     for (int64_t k = 0; k < hidden; ++k) h[k] *= out[k];
   }
 };
