@@ -14,7 +14,7 @@ namespace tenon::TENON_ABI::op::com_microsoft {
 /// k. gelu is the one with tanh. swiglu takes pairs (g, l), W1 having 2 inter rows: neighbours (swiglu_fusion
 /// 1) or with all g first (2); it gives g sigmoid(activation_alpha g) (l + activation_beta), g clamped to at
 /// most swiglu_limit and l to between -swiglu_limit and swiglu_limit. Of experts with equal numbers the
-/// later one is taken. fc3 and the sparse mixer are refused, as in ONNX Runtime on the CPU.
+/// later one is taken. As in ONNX Runtime on the CPU, use_sparse_mixer has no effect, and fc3 is refused.
 /// op::com_microsoft::MoE{.k = 2}(x, router, w1, none, w2) of (5,8), (5,4), (4,16,8) and (4,8,16) gives
 /// (5,8).
 struct MoE {
@@ -25,7 +25,7 @@ struct MoE {
   int64_t normalize_routing_weights = 0;
   int64_t swiglu_fusion = 0;
   Opt<float> swiglu_limit{};
-  int64_t use_sparse_mixer = 0;  ///< only 0
+  int64_t use_sparse_mixer = 0;
 
   static constexpr Spec spec{.name = "MoE",
                              .domain = "com.microsoft",
@@ -49,10 +49,10 @@ struct MoE {
       attr("normalize_routing_weights", &MoE::normalize_routing_weights).flag(),
       attr("swiglu_fusion", &MoE::swiglu_fusion),
       attr("swiglu_limit", &MoE::swiglu_limit),
-      attr("use_sparse_mixer", &MoE::use_sparse_mixer)};
+      attr("use_sparse_mixer", &MoE::use_sparse_mixer).flag()};
 
   constexpr void infer(Infer& i) const {
-    if (!activation().check(i, {1, 2}) || !i.expect_choice("use_sparse_mixer", use_sparse_mixer, {0})) return;
+    if (!activation().check(i, {1, 2})) return;
     if (i.has(6) || i.has(7)) return i.fail("fc3_experts_weights and fc3_experts_bias are not supported");
     infer_experts(i, {.w1 = 2, .b1 = 3, .w2 = 4, .b2 = 5}, activation().gated(), k);
   }
