@@ -119,6 +119,13 @@ TEST_CASE("GroupQueryAttention: errors") {
   with(
       {{0, numbers({1, 2, 16}, 1)}, {1, numbers({1, 2, 8}, 1)}, {2, numbers({1, 2, 8}, 1)}, {5, tokens({0})}},
       "seqlens_k has 0, too few for 2 new tokens");
+  const Value nothing = t<float>({1, 0, 8}, {});
+  with({{1, nothing}, {2, nothing}}, "seqlens_k has 4, but past_key has 4 rows");
+  with({{1, nothing}, {2, nothing}, {3, none}, {4, none}}, "key of no tokens needs past_key");
+  with({{1, nothing}, {2, nothing}}, "sliding_window_cache needs the key and the value of the tokens",
+       {.kv_num_heads = 1, .local_window_size = 2, .num_heads = 2, .sliding_window_cache = 1});
+  with({{1, nothing}}, "value: (1,1,8), expected (1,0,8)");
+  with({{9, t<int64_t>({1, 0}, {})}}, "position_ids: (1,0), but there are 1 tokens");
   const Value q2 = numbers({2, 2, 16}, 1), k2 = numbers({2, 2, 8}, 1), past2 = numbers({2, 1, 4, 8}, 1);
   with({{0, q2}, {1, k2}, {2, k2}, {3, past2}, {4, past2}, {5, tokens({4, 4})}},
        "2 tokens that follow others need a batch of 1, not 2");

@@ -16,7 +16,9 @@ namespace tenon::TENON_ABI::op::com_microsoft {
 /// which only the first T count, and there are no earlier ones. query is (B, S, num_heads * D), key and value
 /// are (B, S, kv_num_heads * D); or query holds all three side by side. past_key and past_value (B,
 /// kv_num_heads, rows, D) hold earlier tokens in their first rows, and present_key and present_value then the
-/// new ones too; further rows are 0. A past that is the present's own memory is extended in place.
+/// new ones too; further rows are 0. A past that is the present's own memory is extended in place. key and
+/// value of no tokens, (B, 0, kv_num_heads * D), mean that the past holds the T tokens already, as another
+/// layer's present.
 ///
 /// softmax(softcap(Q K^T * scale) + attention_bias) V: tokens attend to themselves and earlier ones (causal),
 /// of which local_window_size, if it is not -1, counts the nearest, the token itself included.
@@ -134,13 +136,15 @@ struct GroupQueryAttention {
     const int64_t size = query.extent(2) / (packed ? heads + 2 * kv : heads);
     const int64_t past_rows = past_key ? past_key.extent(2) : 0;
     const CachedTokens tokens = this->tokens();
-    for (int64_t b = 0; b < batch; ++b) tokens.check_length(seqlens_k[b], steps, total[0], past_rows);
+    const bool shared = !packed && key.extent(1) == 0 && steps > 0;
+    for (int64_t b = 0; b < batch; ++b) tokens.check_length(seqlens_k[b], steps, total[0], past_rows, shared);
     // Without elements, there may be any number of heads.
     if (size == 0 && output_qk.empty()) return;
     Scratch scratch;
 
     // Queries, keys and values of the new tokens.
-    const HeadCounts queries{batch, steps, heads, size}, keys{batch, steps, kv, size};
+    const int64_t fresh = shared ? 0 : steps;
+    const HeadCounts queries{batch, steps, heads, size}, keys{batch, fresh, kv, size};
     const int64_t row = query.extent(2);
     HeadVectors<T> q{query.data(), steps * row, row}, k = keys.dense(key.data()),
                                                       v = keys.dense(value.data());
@@ -167,8 +171,8 @@ struct GroupQueryAttention {
 
     for (int64_t b = 0; b < batch; ++b) {
       const int64_t length = seqlens_k[b] + 1, past = prompt ? 0 : length - steps;
-      const int64_t held = tokens.resident(past, past_rows),
-                    start = past - held;  // absolute position of row 0
+      const int64_t held = shared ? length : tokens.resident(past, past_rows),
+                    start = shared ? 0 : past - held;  // absolute position of row 0
       Scratch inner;
       kernels::AttentionArgs a;
       a.batch = 1, a.heads = heads, a.kv_heads = kv;
@@ -177,20 +181,20 @@ struct GroupQueryAttention {
       a.y = {t, y.data() + b * steps * heads * size, 0, size, heads * size};
       const HeadCache k_cache(t, form(k_scale), past_key, present_key, b, kv, size),
           v_cache(t, form(v_scale), past_value, present_value, b, kv, size);
-      const FreshVectors k_new = k_cache.fresh(inner, k.data + b * k.batch, k.row, steps),
-                         v_new = v_cache.fresh(inner, v.data + b * v.batch, v.row, steps);
+      const FreshVectors k_new = k_cache.fresh(inner, k.data + b * k.batch, k.row, fresh),
+                         v_new = v_cache.fresh(inner, v.data + b * v.batch, v.row, fresh);
       const kernels::AttentionPart parts[] = {{.k = k_cache.earlier(inner, held),
                                                .v = v_cache.earlier(inner, held),
                                                .keys = held,
                                                .k_scale = k_cache.scales(),
                                                .v_scale = v_cache.scales()},
-                                              {.k = k_new.numbers, .v = v_new.numbers, .keys = steps}};
+                                              {.k = k_new.numbers, .v = v_new.numbers, .keys = fresh}};
       a.parts = parts;
       a.scale = scale == 0 ? 1 / std::sqrt(static_cast<double>(size)) : static_cast<double>(scale);
       a.softcap = softcap;
       a.left = local_window_size - (local_window_size > 0);
       a.right = causal != 0 ? 0 : -1;
-      a.offset = held;
+      a.offset = past - start;
       const int64_t end = length - start;
       a.ends = &end;
       a.sinks = sinks;
@@ -206,8 +210,8 @@ struct GroupQueryAttention {
       }
       if (steps > 0) kernels::attention<compute_t<T>>(a);
       if (a.scores.data != nullptr) tokens.hide(output_qk, b, past, start, length);
-      const int64_t kept = sliding_window_cache != 0 ? tokens.resident(length, past_rows) : past + steps;
-      const int64_t count = sliding_window_cache != 0 ? length - start : held + steps;
+      const int64_t kept = sliding_window_cache != 0 ? tokens.resident(length, past_rows) : held + fresh;
+      const int64_t count = sliding_window_cache != 0 ? length - start : held + fresh;
       k_cache.store(k_new, held, count, kept);
       v_cache.store(v_new, held, count, kept);
     }
@@ -228,8 +232,12 @@ struct GroupQueryAttention {
     if ((query[2] % parts).differs(0))
       return i.fail("query: ", query[2], " numbers do not make ", parts, " heads");
     const Dim batch = query[0], steps = query[1], size = query[2] / parts;
+    const bool shared = i.dims(1).rank() == 3 && i.dims(1)[1].is(0) && !steps.is(0);
     for (int k : {1, 2})
-      if (!i.expect_extents(k, {batch, steps, size * kv})) return;
+      if (!i.expect_extents(k, {batch, shared ? Dim(0) : steps, size * kv})) return;
+    if (shared && !i.has(3)) return i.fail("key of no tokens needs past_key, which holds them");
+    if (shared && sliding_window_cache != 0)
+      return i.fail("sliding_window_cache needs the key and the value of the tokens");
     const DType stored = !quantised() ? i.dtype(0) : kv_cache_bit_width == 8 ? DType::int8 : DType::uint8;
     const bool halved = quantised() && kv_cache_bit_width == 4;
     if (halved && (size % 2).differs(0))
@@ -265,7 +273,9 @@ struct GroupQueryAttention {
       if (i.ranked(7) && size.below(i.dims(7)[1] * 2))
         return i.fail("cos_cache: ", i.dims(7), " has more angles than heads of size ", size, " have pairs");
     }
-    if (!i.expect_extents(9, {batch, steps}) || !i.expect_extents(11, {heads})) return;
+    if (!i.expect_extents(9, {batch, Dim()}) || !i.expect_extents(11, {heads})) return;
+    if (i.dims(9).ranked() && steps.known() && i.dims(9)[1].below(steps.value()))
+      return i.fail("position_ids: ", i.dims(9), ", but there are ", steps, " tokens");
     if (i.has(10) && i.ranked(10)) {
       const Dims& bias = i.dims(10);
       if (!i.expect_rank(10, 4)) return;
