@@ -42,6 +42,7 @@ TEST_CASE("MoE: extents and errors") {
   fails({.activation_type = "elu"}, "activation_type: 'elu'");
   fails({.activation_type = "swiglu"}, "swiglu needs swiglu_fusion 1 or 2");
   fails({.swiglu_limit = -1.0f}, "swiglu_limit is negative");
+  fails({.use_sparse_mixer = 1}, "use_sparse_mixer needs k 2, not 1");
   check_fails(MoE{}, {x, t<float>({2, 1}, {1, 2}), w, none, w}, "router_probs: (2,1), expected (1,1)");
   check_fails(MoE{}, {x, router, t<float>({1, 1, 2}, {1, 2}), none, w},
               "fc1_experts_weights: (1,1,2), expected");

@@ -9,7 +9,8 @@ namespace tenon::TENON_ABI::op::com_microsoft {
 
 /// output = sum over a token's experts e of weight[e] * (activation(x W1[e]^T + b1[e]) W2[e]^T + b2[e]).
 /// input is (tokens, hidden) or (batch, steps, hidden), router_probs (tokens, experts), W1 (experts, inter,
-/// hidden), W2 (experts, hidden, inter). A token's experts have its `k` greatest router numbers; their
+/// hidden), W2 (experts, hidden, inter); files that exchange the last two extents of both mean the same
+/// numbers. A token's experts have its `k` greatest router numbers; their
 /// weights are the softmax of all the token's router numbers, or with normalize_routing_weights of the
 /// k. gelu is the one with tanh. swiglu takes pairs (g, l), W1 having 2 inter rows: neighbours (swiglu_fusion
 /// 1) or with all g first (2); it gives g sigmoid(activation_alpha g) (l + activation_beta), g clamped to at
@@ -53,8 +54,9 @@ struct MoE {
 
   constexpr void infer(Infer& i) const {
     if (!activation().check(i, {1, 2})) return;
+    if (use_sparse_mixer != 0 && k != 2) return i.fail("use_sparse_mixer needs k 2, not ", k);
     if (i.has(6) || i.has(7)) return i.fail("fc3_experts_weights and fc3_experts_bias are not supported");
-    infer_experts(i, {.w1 = 2, .b1 = 3, .w2 = 4, .b2 = 5}, activation().gated(), k);
+    infer_experts(i, {.w1 = 2, .b1 = 3, .w2 = 4, .b2 = 5, .exchanged = true}, activation().gated(), k);
   }
   template <class T>
   void compute(TensorView<const T> x, TensorView<const T> router, TensorView<const T> w1,
@@ -63,7 +65,7 @@ struct MoE {
     if (y.empty()) return;
     Scratch scratch;
     const int64_t experts = router.extent(1), tokens = router.extent(0), hidden = x.extent(x.rank() - 1),
-                  rows = w1.extent(1), inter = w2.extent(2);
+                  rows = w1.size() / (experts * hidden), inter = w2.size() / (experts * hidden);
     auto* weights = scratch.take<float>(tokens * experts);
     auto* chosen = scratch.take<bool>(tokens * experts);
     const float* scores = widen(scratch, router.data(), router.size());
@@ -73,7 +75,8 @@ struct MoE {
     }
     float* sums = wide_result(scratch, y.data(), y.size());
     mix_experts({tokens, experts, hidden, rows, inter, chosen, weights}, activation(),
-                widen(scratch, x.data(), x.size()), sums, layer(w1, b1), layer(w2, b2));
+                widen(scratch, x.data(), x.size()), sums, layer(w1, b1, rows, hidden),
+                layer(w2, b2, hidden, inter));
     narrow(sums, y.data(), y.size());
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
@@ -83,12 +86,13 @@ struct MoE {
     return {activation_type, activation_alpha, activation_beta, swiglu_fusion, swiglu_limit};
   }
 
-  /// y (m, rows) = x (m, columns) w^T + bias, of the expert's part of w (experts, rows, columns) and bias.
+  /// y (m, rows) = x (m, columns) w^T + bias, of the expert's part of w, whose numbers are (experts, rows,
+  /// columns), and bias.
   template <class T>
-  static auto layer(TensorView<const T> w, TensorView<const T> bias) {
-    return [w, bias](Scratch& scratch, int64_t expert, const float* x, int64_t m, float* y) {
+  static auto layer(TensorView<const T> w, TensorView<const T> bias, int64_t rows, int64_t columns) {
+    return [=](Scratch& scratch, int64_t expert, const float* x, int64_t m, float* y) {
       kernels::GemmArgs<float> g;
-      g.m = m, g.n = w.extent(1), g.k = w.extent(2);
+      g.m = m, g.n = rows, g.k = columns;
       g.a = x, g.a_row = g.k;
       g.b = widen(scratch, w.data() + expert * g.n * g.k, g.n * g.k), g.b_row = 1, g.b_col = g.k;
       g.c = y, g.c_row = g.n;

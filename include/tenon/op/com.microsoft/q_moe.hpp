@@ -85,6 +85,7 @@ struct QMoE {
         return i.fail(i.name(input), " is not supported: the CPU has no gate in a third layer");
     for (const int input : {3, 6})
       if (!i.has(input)) return i.fail(i.name(input), " is missing, which quant_type int needs");
+    if (use_sparse_mixer != 0 && k != 2) return i.fail("use_sparse_mixer needs k 2, not ", k);
     const int64_t each = 8 / expert_weight_bits;
     const ExpertExtents e =
         infer_experts(i, {.w1 = 2, .b1 = 4, .w2 = 5, .b2 = 7, .each = each}, activation().gated(), k);

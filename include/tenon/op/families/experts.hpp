@@ -64,6 +64,7 @@ struct ExpertActivation {
 struct ExpertOperands {
   int w1, b1, w2, b2;
   int64_t each = 1;
+  bool exchanged = false;  ///< weights may be stated as (experts, columns, rows) of the same numbers
 };
 
 struct ExpertExtents {
@@ -83,17 +84,24 @@ constexpr ExpertExtents infer_experts(Infer& i, const ExpertOperands& o, bool ga
   ExpertExtents e;
   e.hidden = x.ranked() ? x[x.rank() - 1] : Dim();
   e.experts = i.ranked(1) ? i.dims(1)[1] : Dim();
-  const Dim packed = i.ranked(o.w2) ? i.dims(o.w2)[2] : Dim();
+  const Dims w1 = i.ranked(o.w1) ? i.dims(o.w1) : Dims::of_rank(3),
+             w2 = i.ranked(o.w2) ? i.dims(o.w2) : Dims::of_rank(3);
+  const bool square = gated && !w2[1].differs(e.hidden) && w1[2].same(e.hidden * 2);
+  const bool exchanged = o.exchanged && (w2[1].differs(e.hidden) || square) && w2[2].same(e.hidden);
+  const Dim packed = w2[exchanged ? 1 : 2];
   e.inter = packed * o.each;
   e.rows = gated ? e.inter * 2 : e.inter;
   if ((e.hidden % o.each).differs(0)) {
     i.fail("input: ", e.hidden, " numbers are not whole bytes of weights");
     return {};
   }
+  const Dim columns = e.hidden / o.each;
   if (!i.expect_extents(1, {tokens, e.experts}) ||
-      !i.expect_extents(o.w1, {e.experts, e.rows, e.hidden / o.each}) ||
+      !i.expect_extents(o.w1,
+                        exchanged ? Dims{e.experts, columns, e.rows} : Dims{e.experts, e.rows, columns}) ||
       !i.expect_extents(o.b1, {e.experts, e.rows}) ||
-      !i.expect_extents(o.w2, {e.experts, e.hidden, packed}) ||
+      !i.expect_extents(o.w2,
+                        exchanged ? Dims{e.experts, packed, e.hidden} : Dims{e.experts, e.hidden, packed}) ||
       !i.expect_extents(o.b2, {e.experts, e.hidden}))
     return {};
   if (e.experts.below(k)) i.fail("k: ", k, ", but there are ", e.experts, " experts");
