@@ -94,8 +94,9 @@ TEST_CASE("GroupQueryAttention: errors") {
   with({{5, tokens({5})}}, "seqlens_k has 5, outside of [0, 4]");
   with({{5, tokens({-1})}}, "seqlens_k has -1, outside of [0, 4]");
   with({{5, tokens({4, 4})}}, "seqlens_k: (2), expected (1)");
-  with({{5, tokens({6})}, {6, one(9)}}, "seqlens_k has 6, but past_key has 4 rows");
-  with({{3, none}, {4, none}}, "seqlens_k has 4, but past_key has 0 rows");
+  with({{6, one(INT32_MAX)}},
+       "total_sequence_length: 2147483647, but there are 1 new tokens and 4 rows of past_key");
+  with({{3, none}, {4, none}}, "total_sequence_length: 5, but there are 1 new tokens and 0 rows");
   with({{6, one(0)}}, "total_sequence_length: 0, expected at least 1");
   with({{6, tokens({5, 5})}}, "total_sequence_length: (2), expected one element");
   with({{1, none}, {2, none}}, "num_heads and kv_num_heads are too large",
@@ -120,7 +121,7 @@ TEST_CASE("GroupQueryAttention: errors") {
       {{0, numbers({1, 2, 16}, 1)}, {1, numbers({1, 2, 8}, 1)}, {2, numbers({1, 2, 8}, 1)}, {5, tokens({0})}},
       "seqlens_k has 0, too few for 2 new tokens");
   const Value nothing = t<float>({1, 0, 8}, {});
-  with({{1, nothing}, {2, nothing}}, "seqlens_k has 4, but past_key has 4 rows");
+  with({{1, nothing}, {2, nothing}}, "total_sequence_length: 5, but there are 0 new tokens and 4 rows");
   with({{1, nothing}, {2, nothing}, {3, none}, {4, none}}, "key of no tokens needs past_key");
   with({{1, nothing}, {2, nothing}}, "sliding_window_cache needs the key and the value of the tokens",
        {.kv_num_heads = 1, .local_window_size = 2, .num_heads = 2, .sliding_window_cache = 1});

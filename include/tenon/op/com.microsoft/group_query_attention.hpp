@@ -137,7 +137,7 @@ struct GroupQueryAttention {
     const int64_t past_rows = past_key ? past_key.extent(2) : 0;
     const CachedTokens tokens = this->tokens();
     const bool shared = !packed && key.extent(1) == 0 && steps > 0;
-    for (int64_t b = 0; b < batch; ++b) tokens.check_length(seqlens_k[b], steps, total[0], past_rows, shared);
+    for (int64_t b = 0; b < batch; ++b) tokens.check_length(seqlens_k[b], steps, total[0]);
     // Without elements, there may be any number of heads.
     if (size == 0 && output_qk.empty()) return;
     Scratch scratch;
@@ -262,6 +262,11 @@ struct GroupQueryAttention {
     if (!i.expect_one(6)) return;
     const Dim total = i.item(6);
     if (!i.expect_at_least("total_sequence_length", total, 1)) return;
+    // The presents have as many rows, so that the operands bound the memory.
+    const Dim earlier = i.has(3) ? past : Dim(0), most = shared ? earlier : earlier + steps;
+    if (sliding_window_cache == 0 && total.known() && most.below(total.value()))
+      return i.fail("total_sequence_length: ", total, ", but there are ", shared ? Dim(0) : steps,
+                    " new tokens and ", earlier, " rows of past_key");
     if (total.below(steps))
       return i.fail("total_sequence_length: ", total, ", but there are ", steps, " tokens");
     if (total.known() && steps.known() && total.differs(steps) && steps.value() > 1 && batch.differs(1))

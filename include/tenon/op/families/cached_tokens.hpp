@@ -16,17 +16,14 @@ struct CachedTokens {
   bool causal;          ///< not to later ones
   bool sliding;         ///< the cache holds the latest tokens only
 
-  /// Refuses a number of earlier tokens and `steps` new ones, seqlen + 1 in all, of at most `total`. If
-  /// `shared`, the cache holds the new ones too.
-  void check_length(int64_t seqlen, int64_t steps, int64_t total, int64_t past_rows, bool shared) const {
+  /// Refuses a number of earlier tokens and `steps` new ones, seqlen + 1 in all, of at most `total`, which
+  /// the cache has room for.
+  void check_length(int64_t seqlen, int64_t steps, int64_t total) const {
     const int64_t length = seqlen + 1;
     if (length < 1 || length > total)
       raise(ErrorCode::out_of_range, op, "seqlens_k has ", seqlen, ", outside of [0, ", total - 1, "]");
-    if (steps == total && !shared) return;
     if (steps != total && length < steps)
       raise(ErrorCode::out_of_range, op, "seqlens_k has ", seqlen, ", too few for ", steps, " new tokens");
-    if (!sliding && length - (shared ? 0 : steps) > past_rows)
-      raise(ErrorCode::out_of_range, op, "seqlens_k has ", seqlen, ", but past_key has ", past_rows, " rows");
   }
 
   /// The latest tokens that a cache of `rows` rows holds after `tokens` tokens.
