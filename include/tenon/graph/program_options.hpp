@@ -22,7 +22,8 @@ struct CachePair {
   std::size_t output = no_output;  ///< the index of the present among the program's outputs
   bool constant = false;           ///< runs leave the past as it is
   // What the pass keep_caches decides:
-  bool updated = false;  ///< the present may lie in the past's memory
+  bool updated = false;  ///< the present is the past with some rows written
+  bool dropped = false;  ///< and lacks earlier ones, so that it may not lie in the past's memory
   bool kept = false;     ///< the run extends a cache; the output is the number of the cache's steps, and the
                          ///< past is no input
   int axis = -1;         ///< the present is the past and steps after it along this axis; -1: not known

@@ -52,7 +52,8 @@ struct StateOptions {
 ///   it is a cache of pages: a run adds its steps and copies nothing, and attention reads the pages. Other
 ///   readers get a copy.
 /// - Where it is its past with some rows written (TensorScatter, GroupQueryAttention), runs write them in
-///   place. `capacity` is the number of rows that are not declared.
+///   place, unless they take the place of earlier rows, as circular ones and those of a window do: then the
+///   past is copied, and no step can be cut off. `capacity` is the number of rows that are not declared.
 /// - All other presents become the next run's pasts as they are. One that is an input of the run is copied,
 ///   because the caller may change the input, and so is the constant past that a run is given.
 /// A run of a session that lacks the pasts gives the state its first steps, and is refused if there are some.
@@ -100,8 +101,8 @@ class State {
     return copy;
   }
   /// The name of a past that truncation cannot cut from `steps` steps: a cache of another length, or a value
-  /// whose step axis is unknown or has another extent. Pasts into which runs write rows do not count. Null:
-  /// there is none.
+  /// whose step axis is unknown or has another extent. Pasts into which runs write rows do not count, unless
+  /// these replace earlier ones. Null: there is none.
   [[nodiscard]] const std::string* past_without(int64_t steps) const {
     const std::size_t k = slot_without(steps);
     return k < slots_.size() ? &slots_[k].pair.past : nullptr;
@@ -130,7 +131,8 @@ class State {
     StatePair pair;
     Value value{}, spare{};  // of a past that is no cache, and memory for the next one
     bool whole = false;      // a run has given it a value
-    bool updated = false;    // runs write into it
+    bool updated = false;    // runs write rows of it
+    bool dropped = false;    // in place of earlier ones
     bool started = false;    // its cache began with steps that the run under way was given
     int axis = -1;           // of its steps; -1: not known
     int64_t steps() const {  // -1: not known
@@ -145,7 +147,7 @@ class State {
     const auto lacks = [&](std::size_t k) {
       const Slot& s = slots_[k];
       const bool value = s.whole && !s.updated && !s.pair.constant;
-      return value ? s.steps() != steps : caches_[k].past > 0 && caches_[k].past != steps;
+      return value || s.dropped ? s.steps() != steps : caches_[k].past > 0 && caches_[k].past != steps;
     };
     std::size_t k = 0;
     while (k < slots_.size() && !lacks(k)) ++k;

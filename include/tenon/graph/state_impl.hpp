@@ -32,6 +32,7 @@ TENON_STATE void State::truncate(int64_t length) {
   if (length < 0) refuse("it cannot be cut to ", length, " steps");
   if (const std::size_t k = slot_without(held); k < slots_.size()) {
     const Slot& s = slots_[k];
+    if (s.dropped) refuse("'", s.pair.past, "' has its latest steps only, so that none can be cut off");
     if (s.whole && s.steps() < 0)
       refuse("'", s.pair.past,
              "' is no cache, and its axis of steps is not known: StatePair::axis states it");

@@ -89,7 +89,7 @@ class State::Run {
       const ValueId present = outputs[pairs[k].output];
       for_each_named(present, shown.size(), outputs, [&](std::size_t n) { state_.results_[n] = {}; });
       state_.results_.push_back(std::move(state_.slots_[k].spare));
-      if (!pairs[k].updated) continue;
+      if (!pairs[k].updated || pairs[k].dropped) continue;
       const Storage memory = to_lend(state_.slots_[k].value);
       for (std::size_t n = 0; n < outputs.size(); ++n)
         if (outputs[n] == present) state_.lent_[n] = memory;
@@ -149,9 +149,9 @@ class State::Run {
       cache.past = cache.rows.end();
     }
     if (!replaced) return;
-    slot.whole = true, slot.updated = pair.updated;
+    slot.whole = true, slot.updated = pair.updated, slot.dropped = pair.dropped;
     slot.axis = slot.pair.axis >= 0 ? slot.pair.axis : pair.axis;
-    if (!slot.updated) slot.spare = std::exchange(slot.value, std::move(now));
+    if (!slot.updated || slot.dropped) slot.spare = std::exchange(slot.value, std::move(now));
     else if (now.tensor().data() != slot.value.tensor().data()) slot.value = std::move(now);
   }
   /// The value, with elements of its own: the caller may change or free an input after the run.

@@ -4,6 +4,7 @@
 #include "tenon/op/com.microsoft/group_query_attention.hpp"
 #include "tenon/op/math/mat_mul.hpp"
 #include "tenon/op/nn/attention.hpp"
+#include "tenon/op/tensor/gather.hpp"
 #include "tenon/op/tensor/tensor_scatter.hpp"
 #include "tests/graph/build.hpp"
 
@@ -15,8 +16,9 @@ using test::numbers;
 
 constexpr int64_t size = 4, width = 2 * size;
 
-/// x (batch, steps, 8) is projected to two heads of queries and one of keys and values.
-Graph decoder() {
+/// x (batch, steps, 8) is projected to two heads of queries and one of keys and values. `element` is the one
+/// of y with that number, so that a run can fail after the attention.
+Graph decoder(const op::com_microsoft::GroupQueryAttention& attention = {.kv_num_heads = 1, .num_heads = 2}) {
   Graph g;
   const Dim batch = g.symbol("batch"), steps = g.symbol("steps"), past = g.symbol("past");
   const ValueId x = g.add_input("x", DType::float32, {batch, steps, width});
@@ -29,11 +31,12 @@ Graph decoder() {
                 total = g.add_input("total", DType::int32, Dims::of_rank(0));
   const std::string names[] = {"y", "present_key", "present_value"};
   const auto out = g.add_node(
-      "attention",
-      AnyOperator::make(op::com_microsoft::GroupQueryAttention{.kv_num_heads = 1, .num_heads = 2}),
+      "attention", AnyOperator::make(attention),
       {projected(width, 1), projected(size, 2), projected(size, 3), past_key, past_value, seqlens, total},
       names);
   for (std::size_t k = 0; k < 3; ++k) g.add_output(names[k], out[k]);
+  const ValueId number = g.add_input("number", DType::int64, {1});
+  g.add_output("element", node(g, op::Gather{.axis = 2}, {out[0], number}, "element"));
   return g;
 }
 Value steps_of(const Tensor<float>& x, int64_t from, int64_t to) {
@@ -41,19 +44,20 @@ Value steps_of(const Tensor<float>& x, int64_t from, int64_t to) {
   std::copy_n(x.data() + from * width, (to - from) * width, t.data());
   return t;
 }
-Feeds feeds_of(const Tensor<float>& x, int64_t from, int64_t to) {
+Feeds feeds_of(const Tensor<float>& x, int64_t from, int64_t to, int64_t number = 0) {
   return {{"x", steps_of(x, from, to)},
           {"seqlens", Tensor<int32_t>(Extents{1}, {static_cast<int32_t>(to - 1)})},
-          {"total", Tensor<int32_t>(Extents{}, {static_cast<int32_t>(to)})}};
+          {"total", Tensor<int32_t>(Extents{}, {static_cast<int32_t>(to)})},
+          {"number", Tensor<int64_t>(Extents{1}, {number})}};
 }
 
 /// A row is written to a cache of six rows of two numbers.
-Graph scatter() {
+Graph scatter(const char* mode = "linear") {
   Graph g;
   const ValueId cache = g.add_input("cache", DType::float32, {1, 1, 6, 2}),
                 update = g.add_input("update", DType::float32, {1, 1, 1, 2}),
                 at = g.add_input("at", DType::int64, {1});
-  g.add_output("present", node(g, op::TensorScatter{}, {cache, update, at}, "present"));
+  g.add_output("present", node(g, op::TensorScatter{.mode = mode}, {cache, update, at}, "present"));
   return g;
 }
 Feeds row_of(float value, int64_t row) {
@@ -73,7 +77,7 @@ TEST_CASE("GroupQueryAttention: steps with a state give what the whole prompt gi
   int64_t bytes = 0;
   const auto run = [&](State& in, int64_t from, int64_t to) {
     s.run(feeds_of(x, from, to), out, {.state = &in});
-    CHECK(out.size() == 1);
+    CHECK(out.size() == 2);
     State fresh({.pairs = pairs});
     const Value whole = s.run(feeds_of(x, 0, to), {.state = &fresh})["y"];
     CAPTURE(from);
@@ -92,6 +96,36 @@ TEST_CASE("GroupQueryAttention: steps with a state give what the whole prompt gi
   run(*fork, 9, 10);
   state.truncate(5);
   run(state, 5, 6);
+}
+
+TEST_CASE("GroupQueryAttention: a run that fails leaves the cache of a window as it was") {
+  const Tensor<float> x = numbers({1, 20, width}, 7);
+  const op::com_microsoft::GroupQueryAttention whole{
+      .kv_num_heads = 1, .local_window_size = 5, .num_heads = 2};
+  op::com_microsoft::GroupQueryAttention window = whole;
+  window.sliding_window_cache = 1;
+  const Session s(decoder(window)), with_all_rows(decoder(whole));
+  const std::vector<StatePair> pairs{{"past_key", "present_key"}, {"past_value", "present_value"}};
+  State state({.pairs = pairs, .capacity = 8}), all({.pairs = pairs, .capacity = 20});
+  for (int64_t at = 0; at < 20; ++at) {
+    CAPTURE(at);
+    test::check_error([&] { (void)s.run(feeds_of(x, at, at + 1, width), {.state = &state}); }, {"Gather"});
+    const Outputs out = s.run(feeds_of(x, at, at + 1), {.state = &state});
+    const Outputs expected = with_all_rows.run(feeds_of(x, at, at + 1), {.state = &all});
+    for (int64_t k = 0; k < width; ++k)
+      REQUIRE(out["y"].view<float>().data()[k] ==
+              doctest::Approx(expected["y"].view<float>().data()[k]).epsilon(1e-5).scale(1));
+  }
+  test::check_error([&] { state.truncate(3); }, {"past_key", "latest steps only"});
+}
+
+TEST_CASE("TensorScatter: no step of a circular cache can be cut off") {
+  const Session s(scatter("circular"));
+  State state({.pairs = {{"cache", "present"}}});
+  for (int64_t row = 0; row < 8; ++row) (void)s.run(row_of(static_cast<float>(row), row), {.state = &state});
+  CHECK(test::floats(s.run(row_of(8, 8), {.outputs = {"present"}, .state = &state})["present"]) ==
+        std::vector<float>{6, -6, 7, -7, 8, -8, 3, -3, 4, -4, 5, -5});
+  test::check_error([&] { state.truncate(3); }, {"cache", "latest steps only"});
 }
 
 TEST_CASE("TensorScatter: a state's cache is written in place") {

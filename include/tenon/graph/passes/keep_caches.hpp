@@ -30,7 +30,7 @@ class KeptCaches {
     for (std::size_t k = 0; k < rows_.size(); ++k)
       if (rows_[k].attention >= 0) replace_attention(k);
     for (std::size_t k = 0; k < rows_.size(); ++k)
-      if (rows_[k].node < 0) pair(k).updated = is_update(k);
+      if (rows_[k].node < 0) find_update(k);
       else if (rows_[k].fresh != present(k)) serve_readers(k);
     count_steps();
   }
@@ -109,16 +109,17 @@ class KeptCaches {
     rows_[k] = {n, present(k), 0, -1, -1};
   }
 
-  /// Whether the node that makes the present may write it over the past, which has no other readers.
-  bool is_update(std::size_t k) const {
+  /// The present is the past with rows written, and the past has no other readers.
+  void find_update(std::size_t k) {
     const int n = is_open(k) && pair(k).past >= 0 ? p_.maker(present(k)) : -1;
-    if (n < 0 || p_.only_reader(pair(k).past) != n) return false;
+    if (n < 0 || p_.only_reader(pair(k).past) != n) return;
     const Graph::Node& node = p_.node(n);
-    return std::ranges::any_of(node.op.spec().updates, [&](const op::Update& u) {
+    pair(k).updated = std::ranges::any_of(node.op.spec().updates, [&](const op::Update& u) {
       const auto in = static_cast<std::size_t>(u.input), out = static_cast<std::size_t>(u.output);
       return in < node.inputs.size() && node.inputs[in] == pair(k).past && out < node.outputs.size() &&
              node.outputs[out] == present(k);
     });
+    pair(k).dropped = pair(k).updated && node.op.drops_rows();
   }
 
   void append(std::size_t k) {

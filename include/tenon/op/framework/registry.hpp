@@ -57,6 +57,13 @@ constexpr auto elements_function() -> Elements (*)(const void* object) {
     return [](const void* object) { return static_cast<const Op*>(object)->elements(); };
   else return nullptr;
 }
+/// The operator's own `drops_rows`, or null if it has none.
+template <class Op>
+constexpr auto drops_rows_function() -> bool (*)(const void* object) {
+  if constexpr (requires(const Op& op) { op.drops_rows(); })
+    return [](const void* object) { return static_cast<const Op*>(object)->drops_rows(); };
+  else return nullptr;
+}
 }  // namespace op
 
 /// The functions of an operator struct, for callers that do not know its type.
@@ -89,6 +96,8 @@ struct OperatorClass {
   op::Prepared (*prepare)(const std::shared_ptr<const void>& object, const op::KnownOperands& in);
   /// Where the elements of the first output come from, given the attributes. Null if these do not matter.
   op::Elements (*elements)(const void* object);
+  /// Whether results of Spec::updates lack rows of their operands, given the attributes. Null: they have all.
+  bool (*drops_rows)(const void* object);
   /// How the work divides into parts. Null for operators that do not say.
   void (*loops)(const void* object, op::Loops& loops);
 
@@ -127,6 +136,7 @@ template <class Op, uint32_t Filter = ~uint32_t{0}>
     .is_function = op::detail::is_function<Op>,
     .prepare = op::prepare_function<Op, Filter>(),
     .elements = op::elements_function<Op>(),
+    .drops_rows = op::drops_rows_function<Op>(),
     .loops = op::loops_function<Op>(),
 };
 
@@ -180,6 +190,8 @@ class AnyOperator {
   op::Elements elements() const {
     return class_->elements != nullptr ? class_->elements(object_.get()) : class_->spec->elements;
   }
+  /// Whether results of Spec::updates lack rows of their operands, so that these cannot be brought back.
+  bool drops_rows() const { return class_->drops_rows != nullptr && class_->drops_rows(object_.get()); }
   /// Whether `run` may meet operands of the element type, if the specification permits them.
   bool computes(DType t) const { return (class_->left_out >> static_cast<int>(t) & 1) == 0; }
   /// The loops over which the work on operands of these types and extents divides.

@@ -24,6 +24,7 @@ struct TensorScatter {
   static constexpr Attributes attributes{attr("axis", &TensorScatter::axis),
                                          attr("mode", &TensorScatter::mode)};
 
+  constexpr bool drops_rows() const { return mode == "circular"; }
   constexpr void infer(Infer& i) const {
     const Dims &cache = i.dims(0), &update = i.dims(1);
     if (!i.expect_choice("mode", mode, {"linear", "circular"}) || !i.expect_rank(2, 1)) return;
