@@ -118,6 +118,20 @@ TEST_CASE("Products divide over batches, rows, columns and the sum") {
   CHECK(divide(op::Gemm{}, {{4, 6}, {6, 5}, {}}) == Counts{5, 4, -6});
 }
 
+TEST_CASE("Integers are not summed after a factor that saturates them") {
+  Graph g;
+  const ValueId x = g.add_input("x", DType::int32, Dims{1, 2}),
+                w = g.add_input("w", DType::int32, Dims{2, 1});
+  g.add_output("y", g.add_node("y", AnyOperator::make(op::Gemm{.alpha = 0x1p40f}), {x, w},
+                               std::vector<std::string>{"y"})[0]);
+  Placement placement{.devices = 2};
+  placement.nodes["y"].tensors["w"] = cut(0, {0, 1});
+  const Feeds feeds{{"x", Tensor<int32_t>(Extents{1, 2}, {3, -2})},
+                    {"w", Tensor<int32_t>(Extents{2, 1}, {1, 1})}};
+  const auto y = run_sharded(g, placement, feeds, thread_transports(2), {.gather = true});
+  CHECK(difference(run_whole(g, feeds)[0], y[0]) == 0);
+}
+
 TEST_CASE("Convolutions divide over outputs, the sum, groups and the batch") {
   CHECK(divide(op::Conv{.pads = {1, 1, 1, 1}}, {{2, 3, 5, 5}, {4, 3, 3, 3}, {4}}) == Counts{4, -3, 2});
   CHECK(divide(op::Conv{.group = 3}, {{1, 6, 5, 5}, {9, 2, 2, 2}, {9}}) == Counts{3});
@@ -167,10 +181,12 @@ TEST_CASE("Moves divide over the axes that stay together") {
   CHECK(divide(op::Flatten{}, {{4, 6, 5}}) == Counts{4, 6});
   CHECK(divide(op::Flatten{.axis = 0}, {{4, 6}}) == Counts{4});
   CHECK(divide(op::Squeeze{}, {{4, 1, 5}, list({1})}) == Counts{4, 5});
-  CHECK(divide(op::Squeeze{}, {{1, 4, 1, 1, 5}}) == Counts{4, 5});
+  CHECK(divide(op::Squeeze{}, {{3, 1, 5}, list({1})}) == Counts{3, 5});
+  CHECK(divide(op::Squeeze{}, {{1, 3, 1, 1, 5}}) == Counts{});
   CHECK(divide(op::Unsqueeze{}, {{4, 5}, list({0, -2})}) == Counts{4, 5});
   CHECK(divide(op::Expand{}, {{4, 1, 5}, list({4, 3, 5})}) == Counts{4, 5});
   CHECK(divide(op::Expand{}, {{4, 5}, list({2, 1, 1})}) == Counts{4, 5});
+  CHECK(divide(op::Expand{}, {{2, 4, 1}, list({4, 0})}) == Counts{2, 4});
   CHECK(divide(op::Slice{}, {{4, 6, 5}, list({1}), list({5}), list({1})}) == Counts{4, 5});
   CHECK(divide(op::Slice{}, {{4, 6, 5}, list({1, 5}), list({3, 0}), {}, list({1, -2})}) == Counts{5});
   CHECK(divide(op::Concat{.axis = 1}, {{4, 2, 3}, {4, 5, 3}}) == Counts{4, 3});

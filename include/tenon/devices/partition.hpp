@@ -128,8 +128,10 @@ class Partition {
       Tensor<int64_t> numbers(Extents{list.size()});
       const Dims& y = from_.entry(n.outputs[0]).info.dims;
       for (int k = 0; k < list.size(); ++k) {
-        // Reshape's 0 copies an extent of the whole operand, which is output 0's.
-        const int64_t whole = list[k] == 0 && y[k].known() ? y[k].value() : list[k];
+        // Reshape's 0 copies an extent of the whole operand, which is output 0's. Expand's list is aligned
+        // with the last axes.
+        const Dim extent = y[k + y.rank() - list.size()];
+        const int64_t whole = list[k] == 0 && extent.known() ? extent.value() : list[k];
         numbers[k] = k == e.axis && whole > 0 ? whole / count * share : whole;
       }
       in[static_cast<std::size_t>(e.operand)] = to_.graph().add_constant({}, std::move(numbers));

@@ -36,6 +36,9 @@ constexpr void infer_gemm(Infer& i, bool trans_a, bool trans_b, const Dims& a, c
   i.out(0, y);
 }
 
+/// Whether integers can be multiplied by a factor before they are summed: sums of products wrap alike then.
+inline bool is_whole(float factor) { return std::trunc(factor) == factor && std::abs(factor) < 0x1p31f; }
+
 /// Makes C, if present, the addend of a product.
 template <class T>
 void set_addend(kernels::GemmArgs<compute_t<T>>& args, Scratch& scratch, TensorView<const T> c) {
@@ -65,8 +68,7 @@ void gemm(TensorView<const T> a, TensorView<const T> b, TensorView<const T> c, T
   args.c_row = args.n;
   if (beta != 0) set_addend(args, scratch, c);
   if constexpr (std::is_integral_v<T>) {
-    const auto whole = [](float f) { return std::trunc(f) == f && std::abs(f) < 0x1p31f; };
-    if (!whole(alpha) || !whole(beta)) {
+    if (!is_whole(alpha) || !is_whole(beta)) {
       // Factors with fractions: the product wraps as T, the rest is computed in double and truncated.
       const T* d = std::exchange(args.d, nullptr);
       kernels::gemm(args);
@@ -122,9 +124,9 @@ struct Gemm {
   void loops(L& l) const {
     l.over({{1, transB ? 0 : 1}, {2, l.stretched(2, 1, 2)}}, {{0, 1}});
     l.over({{0, transA ? 1 : 0}, {2, l.stretched(2, 0, 2)}}, {{0, 0}});
-    // Factors with fractions round integers, parts each by themselves.
-    const auto whole = [](float x) { return x == static_cast<float>(static_cast<int64_t>(x)); };
-    if (types::floats_bf16.contains(l.in(0).type) || (whole(alpha) && whole(beta)))
+    // Other factors round integers, parts each by themselves.
+    const bool whole = gemm_detail::is_whole(alpha) && gemm_detail::is_whole(beta);
+    if (types::floats_bf16.contains(l.in(0).type) || whole)
       l.sum({{0, transA ? 0 : 1}, {1, transB ? 1 : 0}}).once = {2};
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }

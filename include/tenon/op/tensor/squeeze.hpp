@@ -42,6 +42,10 @@ struct Squeeze {
   void compute(AnyView data, TensorView<const int64_t>, AnyOut squeezed) const {
     copy_elements(data, squeezed);
   }
+  template <class L>
+  void loops(L& l) const {
+    if (l.has(1)) l.same_order();  // else a part of one element would lose its axis
+  }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
