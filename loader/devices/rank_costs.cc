@@ -71,8 +71,7 @@ void count_exchange(const Graph& part, const Graph::Node& n, CountingTransport& 
   } else if (const auto* send = n.op.as<devices::Send>()) {
     t.spread(send->ranks, bytes_of(info(n.inputs[0])) + (send->stated == 0 ? header : 0));
   } else if (const auto* receive = n.op.as<devices::Receive>()) {
-    const bool stated = std::ranges::find(receive->extents, -1) == receive->extents.end();
-    t.spread(receive->ranks, bytes_of(info(n.outputs[0])) + (stated ? 0 : header));
+    t.spread(receive->ranks, bytes_of(info(n.outputs[0])) + (receive->stated() ? 0 : header));
   }
 }
 

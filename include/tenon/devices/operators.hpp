@@ -12,14 +12,17 @@
 
 #include "tenon/devices/transport.hpp"
 #include "tenon/op/framework/call.hpp"
+#include "tenon/op/tensor/identity.hpp"
 
 namespace tenon::TENON_ABI::devices {
 
 namespace detail {
 
+inline constexpr TypeSet tensors = types::all_ir13;
+
 constexpr op::Spec exchange(std::string_view name, const op::List<op::Param, 16>& inputs,
                             const op::List<op::Param, 5>& outputs, op::Memory memory = op::Memory::fresh) {
-  op::Spec spec = op::own_spec(name, inputs, outputs, {{"T", types::all}});
+  op::Spec spec = op::own_spec(name, inputs, outputs, {{"T", tensors}});
   spec.memory = memory;
   spec.deterministic = false;  // not folded
   return spec;
@@ -236,23 +239,30 @@ struct Send {
 };
 
 /// Y is the X that the first of the ranks sends. `dtype` is its element type, by ONNX's number, and `extents`
-/// its extents, of which some may be known in the run only: -1.
+/// its extents, of which some may be known in the run only: -1. Without `ranked`, not even their number is
+/// known.
 struct Receive {
   std::shared_ptr<Transport> transport{};
   Ranks ranks{};
   int64_t dtype = 0;
   std::vector<int64_t> extents{};
+  int64_t ranked = 1;
 
   static constexpr op::Spec spec = detail::exchange("Receive", {detail::after}, {{"Y", "T"}, detail::done});
-  static constexpr op::Attributes attributes{op::attr("ranks", &Receive::ranks),
-                                             op::attr("dtype", &Receive::dtype),
-                                             op::attr("extents", &Receive::extents)};
+  static constexpr op::Attributes attributes{
+      op::attr("ranks", &Receive::ranks), op::attr("dtype", &Receive::dtype),
+      op::attr("extents", &Receive::extents), op::attr("ranked", &Receive::ranked)};
+
+  /// Whether the extents are known before the run, so that no header precedes the elements.
+  bool stated() const {
+    return ranked != 0 && std::find(extents.begin(), extents.end(), -1) == extents.end();
+  }
 
   void infer(op::Infer& i) const {
     detail::expect_link(i, transport, ranks);
     const DType type = i.element_type("dtype", dtype);
     if (static_cast<int>(extents.size()) > max_rank) return i.fail(extents.size(), " axes");
-    Dims y = Dims::of_rank(static_cast<int>(extents.size()));
+    Dims y = ranked != 0 ? Dims::of_rank(static_cast<int>(extents.size())) : Dims();
     for (int k = 0; k < y.rank(); ++k)
       if (const int64_t e = extents[static_cast<std::size_t>(k)]; e >= 0) y[k] = e;
     i.out(0, type, y);
@@ -261,9 +271,11 @@ struct Receive {
   std::tuple<Value, Tensor<bool>> compute(op::Context& c, AnyView) const {
     Extents e;
     for (const int64_t extent : extents) e.push_back(extent);
-    if (std::find(e.begin(), e.end(), -1) != e.end()) {
+    if (!stated()) {
       detail::Header header;
       transport->broadcast(ranks, std::as_writable_bytes(std::span(&header, 1)));
+      if (ranked == 0 && header.rank >= 0 && header.rank <= max_rank)
+        e.resize(static_cast<int>(header.rank), -1);
       bool fits = header.rank == e.size();
       for (int k = 0; k < e.size() && fits; ++k) {
         fits = header.extents[k] >= 0 && (e[k] < 0 || e[k] == header.extents[k]);
@@ -281,16 +293,19 @@ struct Receive {
   auto operator()(const auto&... in) const { return op::call(*this, in...); }
 };
 
-/// Y is X, once the exchanges before it are done: an output that waits for those that only serve other ranks.
+/// Y is X, of any type, once the exchanges before it are done: an output that waits for those that only serve
+/// other ranks.
 struct After {
-  static constexpr op::Spec spec =
-      detail::exchange("After", {{"X", "T"}, detail::after}, {{"Y", "T"}}, op::Memory::elementwise);
+  static constexpr op::Spec spec = [] {
+    constexpr uint32_t each = detail::tensors.tensor;
+    op::Spec s = op::own_spec("After", {{"X", "V"}, detail::after}, {{"Y", "V"}},
+                              {{"V", TypeSet{each, each, each, each, each, each, each, each, each, 1}}});
+    s.deterministic = false;
+    return s;
+  }();
 
   constexpr void infer(op::Infer& i) const { i.out(0, i.dims(0)); }
-  void compute(AnyView x, AnyView, AnyOut y) const {
-    if (y.data() != x.data() && !x.empty())
-      std::memcpy(y.data(), x.data(), static_cast<std::size_t>(x.bytes()));
-  }
+  Value compute(op::Context& c, const Value& x, AnyView) const { return op::Identity{}.compute(c, x); }
   auto operator()(const auto&... in) const { return op::call(*this, in...); }
 };
 

@@ -17,6 +17,14 @@ using ReadConstant = std::function<AnyTensor(const std::string& name, int axis, 
 
 namespace detail {
 
+/// Whether ranks can exchange a value.
+inline bool is_movable(const Type& type) { return type.kind == Kind::tensor && !is_string(type.element); }
+/// Whether they can exchange pieces of it, which Slice makes and Concat joins.
+inline bool is_divisible(const Type& type) {
+  return is_movable(type) && op::Slice::spec.types[0].any().contains(type) &&
+         op::Concat::spec.types[0].any().contains(type);
+}
+
 /// All ranks make the same calls in the same order; each adds its own nodes, if any.
 class RankGraph {
  public:
@@ -32,14 +40,16 @@ class RankGraph {
       Dims dims = e.info.dims;
       for (int k = 0; k < dims.rank(); ++k)
         if (dims[k].symbolic()) dims[k] = graph_.symbol(whole.symbol_name(dims[k]));
-      state(v).here = graph_.add_input(e.name, e.info.type, dims, e.content);
+      const ValueId here = graph_.add_input(e.name, e.info.type, dims, e.content);
+      if (is_movable(e.info.type)) state(v).here = here;
+      else define(v, Pieces::whole_on({0}), rank() == 0 ? here : -1);  // rank 0 is given it
     }
   }
 
   Graph& graph() { return graph_; }
   int rank() const { return transport_->rank(); }
   int ranks() const { return transport_->size(); }
-  /// Whole on every rank: inputs, constants, and what is computed from these alone.
+  /// Whole on every rank: inputs that can pass to it, constants, and what is computed from these alone.
   const Pieces& everywhere() const { return everywhere_; }
   const Pieces& pieces(ValueId v) const { return states_[static_cast<std::size_t>(v)].pieces; }
   /// Says where a value lies that nodes have made; `here` is this rank's piece, -1 if it has none.
@@ -76,19 +86,14 @@ class RankGraph {
         addend = link(ReduceScatter{transport_, ring, as.axis, as.extents()}, {addend, token_}, 2);
   }
 
-  /// Adds the outputs that this rank has. The exchanges that only serve other ranks are done before one of
-  /// them; without a tensor among them, the exchanges are an output of their own.
+  /// Adds the outputs that this rank has. The exchanges that only serve other ranks are done before the
+  /// first; without any, the exchanges are an output of their own.
   void add_outputs(std::vector<std::pair<std::string, ValueId>> outputs) {
-    bool waits = token_ < 0;
-    for (auto& [name, id] : outputs) {
-      const Type type = graph_.entry(id).info.type;
-      if (!waits && type.kind == Kind::tensor && !is_string(type.element)) {
-        id = add(After{}, {id, token_});
-        waits = true;
-      }
-      graph_.add_output(name, id);
+    if (token_ >= 0) {
+      if (outputs.empty()) outputs.emplace_back("exchanges", token_);
+      else outputs[0].second = add(After{}, {outputs[0].second, token_});
     }
-    if (!waits) graph_.add_output(outputs.empty() ? "exchanges" : outputs[0].first + " exchanges", token_);
+    for (auto& [name, id] : outputs) graph_.add_output(std::move(name), id);
   }
 
  private:
@@ -179,9 +184,7 @@ class RankGraph {
   void expect_movable(ValueId v, const Pieces& as) const {
     const Graph::ValueEntry& e = whole_.entry(v);
     const bool cut = !as.whole() || !pieces(v).whole();
-    if (e.info.type.kind == Kind::tensor && !is_string(e.info.type.element) && e.info.dims.ranked() &&
-        !(cut && bits_of(e.info.type.element) % 8 != 0))
-      return;
+    if (cut ? is_divisible(e.info.type) : is_movable(e.info.type)) return;
     raise(ErrorCode::not_supported, place_, "value '", e.name, "', of type ", to_string(e.info.type),
           cut ? ", cannot be cut" : ", cannot pass from one device to another");
   }
@@ -189,7 +192,7 @@ class RankGraph {
   // The operator that receives a value, of which `o` is a part of piece k.
   Receive receiver(ValueId v, Ranks ranks, std::size_t k, const Overlap& o) const {
     const op::Info& info = whole_.entry(v).info;
-    Receive r{transport_, std::move(ranks), static_cast<int64_t>(info.type.element), {}};
+    Receive r{transport_, std::move(ranks), static_cast<int64_t>(info.type.element), {}, info.dims.ranked()};
     for (int d = 0; d < info.dims.rank(); ++d)
       r.extents.push_back(info.dims[d].known() ? info.dims[d].value() : -1);
     const Pieces& from = pieces(v);
@@ -199,10 +202,9 @@ class RankGraph {
   }
   ValueId send_to(ValueId v, const Ranks& ranks, std::size_t k, const Overlap& o) {
     const Receive r = receiver(v, ranks, k, o);
-    const bool stated = !has(r.extents, -1);
     if (rank() != ranks[0]) return link(r, {token_}, 2);
     const ValueId x = cut(v, here(v), o);
-    link(Send{transport_, ranks, stated}, {x, token_}, 1);
+    link(Send{transport_, ranks, r.stated()}, {x, token_}, 1);
     return x;
   }
 
