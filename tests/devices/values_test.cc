@@ -87,5 +87,101 @@ TEST_CASE("Tensors of unknown rank pass from rank to rank") {
   }
 }
 
+// parts: a sequence of x's rows. y: the rows joined.
+Graph sequences() {
+  Graph g;
+  const ValueId x = g.add_input("x", DType::float32, Dims{4, 6});
+  const ValueId parts = add(g, op::SplitToSequence{}, {add(g, op::Relu{}, {x}, "a")}, "parts");
+  g.add_output("same", add(g, op::Identity{}, {parts}, "same"));
+  g.add_output("y", add(g, op::ConcatFromSequence{.axis = 0}, {parts}, "y"));
+  return g;
+}
+
+TEST_CASE("Sequences stay on their ranks, and a graph's outputs are made on rank 0") {
+  const Graph g = sequences();
+  const Tensor<float> x = numbers({4, 6}, 5);
+  const Value whole = run_whole(g, {{"x", x}})[1];
+  const auto check = [&](const Outputs& out) {
+    CHECK(out.names() == std::vector<std::string>{"same", "y"});
+    CHECK(out["same"].sequence().items.size() == 4);
+    CHECK(difference(out["y"], whole) == 0);
+  };
+  Placement placement{.devices = 2};
+  placement.nodes["a"].tensors["a"] = {.holders = {{1}}};
+  CHECK(check_session(g, placement, {{"x", x}}, {}, check) == "");
+  placement.nodes["a"].tensors["a"] = cut(0, {0, 1});
+  CHECK(check_session(g, placement, {{"x", x}}, {}, check) == "");
+  placement.nodes["y"].tensors["y"] = cut(0, {1, 0});
+  placement.nodes["y"].stage = 1;
+  CHECK(check_session(g, placement, {{"x", x}}, {.gather = true}, check) == "");
+  placement.nodes["parts"].stage = 0, placement.nodes["same"].stage = 1;
+  placement.nodes["parts"].tensors["parts"] = {.holders = {{1}}};
+  CHECK(check_session(g, placement, {{"x", x}}, {.gather = true}, check) == "");
+  placement = {.devices = 2};
+  placement.nodes["a"].stage = 0, placement.nodes["parts"].stage = 1;
+  CHECK(check_session(g, placement, {{"x", x}}, {}, check).find("cannot pass from one device to another") !=
+        std::string::npos);
+  CHECK(check_session(g, placement, {{"x", x}}, {.gather = true}, check) == "");
+
+  Graph only;
+  const ValueId input = only.add_input("x", DType::float32, Dims{4, 6});
+  only.add_output("parts", add(only, op::SplitToSequence{}, {add(only, op::Relu{}, {input}, "a")}, "parts"));
+  placement = {.devices = 2};
+  placement.nodes["a"].tensors["a"] = {.holders = {{1}}};
+  CHECK(check_session(only, placement, {{"x", x}}, {}, [](const Outputs& out) {
+          CHECK(out.names() == std::vector<std::string>{"parts"});
+        }) == "");
+}
+
+TEST_CASE("Strings that are given stay on rank 0, and so does what reads them") {
+  Graph g;
+  const ValueId words = g.add_input("words", DType::string, Dims{4});
+  const ValueId x = add(g, op::Cast{.to = number_of(DType::float32)}, {words}, "x");
+  g.add_output("y", add(g, op::Relu{}, {x}, "y"));
+  g.add_output("words", words);
+  const Feeds feeds{{"words", Tensor<std::string>(Extents{4}, {"1", "-2", "0.5", "3"})}};
+  const Value whole = run_whole(g, feeds)[0];
+  const auto check = [&](const Outputs& out) {
+    CHECK(out.size() == 2);
+    CHECK(difference(out["y"], whole) == 0);
+  };
+  Placement placement{.devices = 3};
+  placement.nodes["y"].tensors["x"] = cut(0, {2, 1});
+  CHECK(check_session(g, placement, feeds, {}, check) == "");
+  placement.nodes["x"].tensors["x"] = {.holders = {{1}}};
+  CHECK(check_session(g, placement, feeds, {.gather = true}, check) == "");
+  CHECK(check_session(g, placement, feeds, {}, check)
+            .find("value 'words', of type tensor(string), cannot pass") != std::string::npos);
+}
+
+TEST_CASE("What cannot be cut is whole, or its annotation is refused") {
+  Graph g;
+  const ValueId x = g.add_input("x", DType::float32, Dims{4});
+  const ValueId taken = add(g, op::Cast{.to = number_of(DType::bool_)}, {x}, "taken");
+  Tensor<std::string> words(Extents{4}), others(Extents{4});
+  for (int64_t k = 0; k < 4; ++k) words[k] = std::string(static_cast<std::size_t>(k), 'w');
+  const ValueId chosen = add(
+      g, op::Where{}, {taken, g.add_constant("words", words), g.add_constant("others", others)}, "chosen");
+  g.add_output("y", chosen);
+  const Feeds feeds{{"x", Tensor<float>(Extents{4}, {0, 1, 0, 1})}};
+  const auto check = [](const Outputs& out) {
+    const auto y = out["y"].view<std::string>();
+    CHECK(std::vector<std::string>(y.begin(), y.end()) == std::vector<std::string>{"", "w", "", "www"});
+  };
+  Placement placement{.devices = 2};
+  placement.nodes["taken"].tensors["x"] = cut(0, {1, 0});
+  CHECK(check_session(g, placement, feeds, {}, check) == "");
+  for (const char* tensor : {"taken", "words", "chosen"}) {
+    CAPTURE(tensor);
+    placement = {.devices = 2};
+    placement.nodes["chosen"].tensors[tensor] = cut(0, {1, 0});
+    CHECK(check_session(g, placement, feeds, {.gather = true}, check) == "");
+    const std::string refused = check_session(g, placement, feeds, {}, check);
+    CHECK(refused.find(tensor == std::string("taken")
+                           ? "'taken' cuts axis 0, and Where cannot work on such pieces"
+                           : "cuts a value of type tensor(string)") != std::string::npos);
+  }
+}
+
 }  // namespace
 }  // namespace tenon::devices

@@ -7,7 +7,7 @@
 namespace tenon::TENON_ABI::devices {
 
 struct PartitionOptions {
-  /// Annotations that an operator cannot honour are ignored: its operands are gathered and it runs whole.
+  /// Annotations that cannot be honoured are ignored: the operands are gathered and the operator runs whole.
   /// False: Error{not_supported} with the node and the reason.
   bool gather = false;
   /// Reads what the rank needs of constants that are not in the graph.
@@ -35,9 +35,13 @@ inline std::vector<op::WorkLoop> loops_of(const Graph& graph, const Graph::Node&
   for (const ValueId v : n.inputs) in.push_back(v < 0 ? op::Info{} : info_of(graph.entry(v)));
   for (const ValueId v : n.outputs) out.push_back(graph.entry(v).info);
   std::vector<op::WorkLoop> loops = n.op.loops(in, out);
-  // Numbers in operands can be divided if they are known.
   const op::Loops known(in, out);
+  const auto whole = [](const std::vector<op::Info>& of) {
+    return [&](const op::LoopAxis& a) { return !is_divisible(of[static_cast<std::size_t>(a.operand)].type); };
+  };
   std::erase_if(loops, [&](const op::WorkLoop& loop) {
+    if (std::ranges::any_of(loop.in, whole(in)) || std::ranges::any_of(loop.out, whole(out))) return true;
+    // Numbers in operands can be divided if they are known.
     return std::ranges::any_of(loop.elements, [&](const op::LoopAxis& e) {
       Ints list;
       return !known.integers(e.operand, list) || e.axis >= list.size();
@@ -63,6 +67,7 @@ class WorkChoice {
     if (p == nullptr || v < 0 || name_of(v).empty()) return {};
     const auto it = p->tensors.find(name_of(v));
     if (it == p->tensors.end() || it->second.holders.empty()) return {};
+    if (options_.gather && is_fixed(v)) return {};
     const Sharding& s = it->second;
     const std::string of = str_cat("the sharding of '", name_of(v), "' ");
     const Dims& dims = from_.entry(v).info.dims;
@@ -74,15 +79,20 @@ class WorkChoice {
       if (dims.ranked() && (cut.axis < -rank || cut.axis >= rank))
         refuse(n, str_cat(of, "cuts axis ", cut.axis, " of ", rank));
       const Dim extent = dims.ranked() ? dims[resolve_axis(cut.axis, dims.rank())] : Dim();
-      if (options_.gather && (!pieces.whole() || !extent.known())) return {};
-      if (!pieces.whole()) refuse(n, str_cat(of, "cuts several axes"));
-      if (!extent.known())
+      const Type& type = from_.entry(v).info.type;
+      if (const bool again = !pieces.whole(); again || !is_divisible(type) || !extent.known()) {
+        if (options_.gather) return {};
+        if (again) refuse(n, str_cat(of, "cuts several axes"));
+        if (!is_divisible(type)) refuse(n, str_cat(of, "cuts a value of type ", to_string(type)));
         refuse(n, str_cat(of, "cuts axis ", cut.axis, ", whose extent is not known before the run"));
+      }
       pieces.cuts = cut.bounds(extent.value());
-      if (pieces.cuts.empty())
+      if (pieces.cuts.empty()) {
+        if (options_.gather) return {};
         refuse(n, str_cat(of, "cuts axis ", cut.axis, " of ", extent.value(), " elements into ", cut.shards,
                           " pieces of whole blocks, of which there are ",
                           cut.blocks > 0 ? cut.blocks : extent.value()));
+      }
       if (static_cast<std::size_t>(cut.shards) != s.holders.size())
         refuse(n, str_cat(of, "has another number of pieces than of devices"));
       pieces.axis = resolve_axis(cut.axis, dims.rank());
@@ -111,25 +121,37 @@ class WorkChoice {
   Work choose(const Graph::Node& n) const {
     const NodePlacement* const p = placement_of(n);
     std::vector<std::optional<Pieces>> in, out;
-    Ranks named;
-    const auto note = [&](std::vector<std::optional<Pieces>>& list, ValueId v) {
-      list.push_back(annotated(n, v));
-      if (!list.back()) return;
-      const Ranks ranks = list.back()->ranks();
-      named.insert(named.end(), ranks.begin(), ranks.end());
-    };
-    for (const ValueId v : n.inputs) note(in, v);
-    for (const ValueId v : n.outputs) note(out, v);
-    std::sort(named.begin(), named.end());
-    named.erase(std::unique(named.begin(), named.end()), named.end());
+    for (const ValueId v : n.inputs) in.push_back(annotated(n, v));
+    for (const ValueId v : n.outputs) out.push_back(annotated(n, v));
+    // Results may pass to other devices when they are done.
+    Ranks named = ranks_of(in);
+    if (named.empty()) named = ranks_of(out);
     const Ranks* stage = p != nullptr && p->stage ? &stages_.at(*p->stage) : nullptr;
+    const Work whole{.pieces = Pieces::whole_on(whole_work(n, named, stage))};
 
-    std::optional<Work> work;
+    // The first operand that does not lie for the work as its annotation asks; none: as many as there are.
+    const auto unfit_in = [&](const Work& work) {
+      std::size_t k = 0;
+      while (k < in.size() &&
+             (!in[k] || *in[k] == lies(work, work.loop.in, static_cast<int>(k), n.inputs[k])))
+        ++k;
+      return k;
+    };
+    std::optional<Work> work, nearly;  // the latter for the reason
     std::optional<std::vector<op::WorkLoop>> loops;
     const auto try_pieces = [&](bool result, std::size_t k, ValueId v, const std::optional<Pieces>& pieces) {
       if (work || !pieces || pieces->whole() || !n.op.spec().deterministic) return;
       if (!loops) loops = loops_of(from_, n);
-      work = work_for(*loops, result, static_cast<int>(k), v, *pieces);
+      for (const op::WorkLoop& loop : *loops) {
+        if (op::WorkLoop::axis_of(result ? loop.out : loop.in, static_cast<int>(k)) != pieces->axis) continue;
+        auto found = divided(loop, *pieces, from_.entry(v).info.dims[pieces->axis].value());
+        if (!found) continue;
+        if (unfit_in(*found) == in.size()) {
+          work = std::move(found);
+          return;
+        }
+        if (!nearly && !result) nearly = std::move(found);
+      }
     };
     for (std::size_t k = 0; k < in.size(); ++k) try_pieces(false, k, n.inputs[k], in[k]);
     for (std::size_t k = 0; k < out.size(); ++k) try_pieces(true, k, n.outputs[k], out[k]);
@@ -138,13 +160,13 @@ class WorkChoice {
         if (const ValueId v = n.inputs[k]; v >= 0)
           if (const Pieces& now = to_.pieces(v); stage == nullptr || within(now.ranks(), *stage))
             try_pieces(false, k, v, now);
-    if (!work) work = Work{.pieces = Pieces::whole_on(whole_work(n, named, stage))};
-    for (std::size_t k = 0; k < in.size(); ++k)
-      if (in[k] && *in[k] != lies(*work, work->loop.in, static_cast<int>(k), n.inputs[k])) {
-        if (!options_.gather) refuse(n, unfit(n, *work, n.inputs[k], *in[k]));
-        return {.pieces = Pieces::whole_on(whole_work(n, named, stage))};
-      }
-    return *std::move(work);
+    if (work) return *std::move(work);
+    if (!options_.gather && unfit_in(whole) < in.size()) {
+      const Work& asked = nearly ? *nearly : whole;
+      const std::size_t k = unfit_in(asked);
+      refuse(n, unfit(n, asked, n.inputs[k], *in[k]));
+    }
+    return whole;
   }
 
  private:
@@ -168,17 +190,17 @@ class WorkChoice {
     const auto count = static_cast<int64_t>(stages_.size());
     int64_t number = 0;
     for (auto& [stage, ranks] : stages_) {
-      if (ranks.empty()) ranks = {number * placement_.devices / count};
-      std::sort(ranks.begin(), ranks.end());
-      ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
-      ++number;
-    }
-    for (const auto& [stage, ranks] : stages_)
+      if (ranks.empty()) {
+        if (count > placement_.devices && !options_.gather)
+          raise(ErrorCode::not_supported, "devices", count, " pipeline stages on ", placement_.devices,
+                " devices");
+        ranks = {number * placement_.devices / count};
+      }
+      sort_unique(ranks);
       if (ranks.front() < 0 || ranks.back() >= placement_.devices)
         raise(ErrorCode::invalid_argument, "devices", "stage ", stage, " has a device that is not there");
-    if (count > placement_.devices)
-      raise(ErrorCode::not_supported, "devices", count, " pipeline stages on ", placement_.devices,
-            " devices");
+      ++number;
+    }
   }
 
   [[noreturn]] void refuse(const Graph::Node& n, std::string_view reason) const {
@@ -198,15 +220,25 @@ class WorkChoice {
     if (loop.out.empty() && pieces.rings().empty()) return {};
     return work;
   }
-  // The work in which operand (result) `k` lies so, if there is any.
-  std::optional<Work> work_for(const std::vector<op::WorkLoop>& loops, bool result, int k, ValueId v,
-                               const Pieces& pieces) const {
-    for (const op::WorkLoop& loop : loops)
-      if (op::WorkLoop::axis_of(result ? loop.out : loop.in, k) == pieces.axis)
-        if (auto work = divided(loop, pieces, from_.entry(v).info.dims[pieces.axis].value())) return work;
-    return {};
+  static Ranks ranks_of(const std::vector<std::optional<Pieces>>& list) {
+    Ranks all;
+    for (const auto& pieces : list)
+      if (pieces) {
+        const Ranks some = pieces->ranks();
+        all.insert(all.end(), some.begin(), some.end());
+      }
+    sort_unique(all);
+    return all;
   }
-
+  static void sort_unique(Ranks& ranks) {
+    std::sort(ranks.begin(), ranks.end());
+    ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+  }
+  // Whether a value cannot leave the devices that make it.
+  bool is_fixed(ValueId v) const {
+    const Type& type = from_.entry(v).info.type;
+    return type.kind != Kind::none && !is_movable(type);
+  }
   static bool within(const Ranks& some, const Ranks& all) {
     return std::includes(all.begin(), all.end(), some.begin(), some.end());
   }
@@ -224,14 +256,22 @@ class WorkChoice {
   // The ranks on which a node runs whole.
   Ranks whole_work(const Graph::Node& n, const Ranks& named, const Ranks* stage) const {
     Ranks ranks = !named.empty() ? named : stage != nullptr ? *stage : Ranks{};
-    // Where the operands lie; the one that was made last, if they lie in several places.
-    if (ranks.empty()) {
+    // Where the operands lie: one that cannot pass to another device, or else the one that was made last.
+    ValueId last = -1, fixed = -1;
+    for (const auto* list : {&n.inputs, &n.captures})
+      for (const ValueId v : *list)
+        if (v >= 0 && to_.pieces(v) != to_.everywhere()) {
+          last = std::max(last, v);
+          if (is_fixed(v)) fixed = v;
+        }
+    const bool makes_fixed = std::ranges::any_of(n.outputs, [&](ValueId v) { return is_fixed(v); });
+    if (options_.gather && (fixed >= 0 || makes_fixed)) {
+      ranks = {0};  // where outputs of the graph have to be
+    } else if (ranks.empty()) {
       ranks = to_.everywhere().ranks();
-      ValueId last = -1;
-      for (const auto* list : {&n.inputs, &n.captures})
-        for (const ValueId v : *list)
-          if (v > last && to_.pieces(v) != to_.everywhere()) last = v;
-      if (last >= 0) ranks = to_.pieces(last).ranks();
+      if (fixed >= 0) ranks = to_.pieces(fixed).ranks();
+      else if (last >= 0) ranks = to_.pieces(last).ranks();
+      if (fixed < 0 && makes_fixed && ranks[0] != 0) ranks.insert(ranks.begin(), 0);
     }
     // Random numbers are drawn once.
     if (!n.op.spec().deterministic) ranks.resize(1);
