@@ -33,7 +33,7 @@ ShardedModel read_sharded(const std::filesystem::path& file, devices::Transport&
     const auto weights = std::make_shared<Weights>(Weights{file});
     result.graph = load_without_weights(
         file, options.load, [&](const onnx::ModelProto& model, const std::shared_ptr<ExternalFiles>& files) {
-          result.placement = read_placement(model, options.configuration);
+          result.placement = read_placement(model, options.configuration, options.partition.gather);
           weights->files = files;
           for (const auto& t : model.graph().initializer())
             if (is_outside(t)) weights->add(t);

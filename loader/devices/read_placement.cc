@@ -1,6 +1,7 @@
 #include "loader/devices/read_placement.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -13,7 +14,8 @@ namespace {
 // Reads the annotations of one node for a configuration of `count` devices.
 class NodeAnnotation {
  public:
-  NodeAnnotation(const onnx::NodeProto& node, int count) : node_(node), count_(count) {}
+  NodeAnnotation(const onnx::NodeProto& node, int count, bool gather)
+      : node_(node), count_(count), gather_(gather) {}
 
   devices::NodePlacement read(const onnx::NodeDeviceConfigurationProto& c) const {
     devices::NodePlacement placement;
@@ -21,12 +23,14 @@ class NodeAnnotation {
       if (c.pipeline_stage() < 0) refuse("the pipeline stage is ", c.pipeline_stage(), ", below 0");
       placement.stage = c.pipeline_stage();
     }
+    std::set<std::string_view> seen;
     for (const auto& s : c.sharding_spec()) {
       const auto is = [&](const std::string& name) { return name == s.tensor_name(); };
       if (std::ranges::none_of(node_.input(), is) && std::ranges::none_of(node_.output(), is))
         refuse("'", visible(s.tensor_name()), "' is no input or output of the node");
-      if (!placement.tensors.emplace(s.tensor_name(), read(s)).second)
+      if (!seen.insert(s.tensor_name()).second)
         refuse("there are two shardings of '", visible(s.tensor_name()), "'");
+      if (auto sharding = read(s)) placement.tensors.emplace(s.tensor_name(), *std::move(sharding));
     }
     return placement;
   }
@@ -37,7 +41,8 @@ class NodeAnnotation {
     raise(ErrorCode::invalid_model, node_place(node_), parts...);
   }
 
-  devices::Sharding read(const onnx::ShardingSpecProto& s) const {
+  // Nothing if it cannot be honoured and may be left out.
+  std::optional<devices::Sharding> read(const onnx::ShardingSpecProto& s) const {
     const std::string of = str_cat("the sharding of '", visible(s.tensor_name()), "' ");
     devices::Sharding sharding;
     std::map<int64_t, devices::Ranks> groups;
@@ -55,7 +60,11 @@ class NodeAnnotation {
         if (!held.insert(device).second) refuse(of, "has the device ", device, " twice");
       }
     }
-    for (const auto& dim : s.sharded_dim()) sharding.cuts.push_back(read(dim, of));
+    for (const auto& dim : s.sharded_dim()) {
+      const auto cut = read(dim, of);
+      if (!cut) return {};
+      sharding.cuts.push_back(*cut);
+    }
     // As many pieces as devices; the product cannot overflow while it is no greater than their number.
     int64_t pieces = 1;
     const auto devices = static_cast<int64_t>(sharding.holders.size());
@@ -65,7 +74,7 @@ class NodeAnnotation {
     return sharding;
   }
 
-  devices::Sharding::Cut read(const onnx::ShardedDimProto& dim, const std::string& of) const {
+  std::optional<devices::Sharding::Cut> read(const onnx::ShardedDimProto& dim, const std::string& of) const {
     if (!dim.has_axis() || dim.simple_sharding_size() == 0)
       refuse(of, "does not say which axis it cuts, or into how many pieces");
     devices::Sharding::Cut cut{.axis = dim.axis(), .shards = dim.simple_sharding(0).num_shards()};
@@ -74,9 +83,11 @@ class NodeAnnotation {
         refuse(of, "cuts axis ", dim.axis(), " into ", part.num_shards(), " pieces");
     // The axis is a fold of several extents: the pieces of the first are made of whole ones of the others.
     for (int k = 1; k < dim.simple_sharding_size(); ++k)
-      if (dim.simple_sharding(k).num_shards() > 1)
+      if (dim.simple_sharding(k).num_shards() > 1) {
+        if (gather_) return {};
         raise(ErrorCode::not_supported, node_place(node_), of, "cuts axis ", dim.axis(),
               " into pieces of elements that do not lie side by side");
+      }
     if (dim.simple_sharding_size() > 1) {
       if (dim.simple_sharding(0).dim_value() < 1)
         refuse(of, "does not state the first of the extents of which axis ", dim.axis(), " is a fold");
@@ -87,6 +98,7 @@ class NodeAnnotation {
 
   const onnx::NodeProto& node_;
   int count_;
+  bool gather_;
 };
 
 const onnx::DeviceConfigurationProto& find_configuration(const onnx::ModelProto& model,
@@ -127,11 +139,12 @@ void expect_none(const auto& nodes, const std::string& configuration, std::strin
 
 }  // namespace
 
-devices::Placement read_placement(const onnx::ModelProto& model, std::string_view configuration) {
+devices::Placement read_placement(const onnx::ModelProto& model, std::string_view configuration,
+                                  bool gather) {
   const auto& found = find_configuration(model, configuration);
   devices::Placement placement{.devices = found.num_devices()};
   for (const onnx::NodeProto& n : model.graph().node()) {
-    expect_none_in_bodies(n, found.name());
+    if (!gather) expect_none_in_bodies(n, found.name());
     bool read = false;
     for (const auto& c : n.device_configurations()) {
       if (c.configuration_id() != found.name()) continue;
@@ -140,9 +153,10 @@ devices::Placement read_placement(const onnx::ModelProto& model, std::string_vie
               "' is there twice");
       const auto name = std::ranges::find_if(n.output(), [](const auto& o) { return !o.empty(); });
       if (name != n.output().end())
-        placement.nodes.insert_or_assign(*name, NodeAnnotation(n, placement.devices).read(c));
+        placement.nodes.insert_or_assign(*name, NodeAnnotation(n, placement.devices, gather).read(c));
     }
   }
+  if (gather) return placement;
   for (const auto& f : model.functions()) expect_none(f.node(), found.name(), "functions");
   return placement;
 }

@@ -11,7 +11,8 @@ namespace tenon::TENON_ABI::loader {
 /// Error{invalid_argument}: the model does not have the configuration, or several if none is named.
 /// Error{invalid_model}, with the node: annotations that break ONNX's rules as far as tensors' extents do not
 /// matter. Error{not_supported}: annotated nodes of bodies and functions, and pieces that are no stretch of
-/// an axis.
-devices::Placement read_placement(const onnx::ModelProto& model, std::string_view configuration = "");
+/// an axis; with `gather`, as of PartitionOptions, these annotations are left out.
+devices::Placement read_placement(const onnx::ModelProto& model, std::string_view configuration = "",
+                                  bool gather = false);
 
 }  // namespace tenon::TENON_ABI::loader

@@ -16,7 +16,7 @@ LoadOptions bounded() { return {.registry = &registry(), .max_bytes = 1 << 24, .
 void divide(const onnx::ModelProto& message, bool gather) {
   const Model model(message);
   for (const auto& c : message.configuration()) {
-    const devices::Placement placement = loader::read_placement(message, c.name());
+    const devices::Placement placement = loader::read_placement(message, c.name(), gather);
     if (placement.devices > 8) continue;
     const Graph graph = model.graph(bounded());
     for (const auto& rank : devices::thread_transports(placement.devices))
