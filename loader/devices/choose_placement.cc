@@ -1,10 +1,12 @@
 #include "loader/devices/choose_placement.hpp"
 
+#include <algorithm>
 #include <numeric>
 
 #include "loader/devices/cut_tensors.hpp"
 #include "loader/devices/multiplications.hpp"
 #include "loader/devices/stages.hpp"
+#include "tenon/devices/rank_graph.hpp"
 
 namespace tenon::TENON_ABI::loader {
 namespace {
@@ -27,6 +29,14 @@ bool slides_windows(const Graph& graph) {
   return 2 * windows > all;
 }
 
+// Whether a node makes an output of the graph that cannot pass to device 0. Without a stage, it runs there.
+bool makes_fixed_output(const Graph& graph, const Graph::Node& n) {
+  return std::ranges::any_of(graph.outputs(), [&](const auto& output) {
+    return !devices::detail::is_movable(graph.entry(output.second).info.type) &&
+           std::ranges::find(n.outputs, output.second) != n.outputs.end();
+  });
+}
+
 devices::Placement cut_in_stages(const Graph& graph, int devices, int stages) {
   devices::Placement placement{.devices = devices, .nodes = {}};
   const int64_t each = devices / stages;
@@ -34,12 +44,14 @@ devices::Placement cut_in_stages(const Graph& graph, int devices, int stages) {
   for (std::size_t s = 0; s < nodes.size(); ++s) {
     const auto number = static_cast<int64_t>(s);
     if (each > 1) cut_tensors(graph, nodes[s], ranks_from(number * each, each), placement);
-    for (const std::size_t n : nodes[s])
+    for (const std::size_t n : nodes[s]) {
+      if (makes_fixed_output(graph, graph.nodes()[n])) continue;
       for (const ValueId v : graph.nodes()[n].outputs)
         if (v >= 0 && !graph.entry(v).name.empty()) {
           placement.nodes[graph.entry(v).name].stage = number;
           break;
         }
+    }
   }
   return placement;
 }

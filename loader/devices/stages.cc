@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "loader/devices/multiplications.hpp"
+#include "tenon/devices/rank_graph.hpp"
 
 namespace tenon::TENON_ABI::loader {
 namespace {
@@ -32,6 +33,18 @@ class StageDivision {
   }
 
  private:
+  // What passes from one stage to the next: values that cannot, and bytes.
+  struct Passing {
+    int64_t fixed = 0;
+    double bytes = 0;
+
+    void add(const Passing& other, int times) {
+      fixed += times * other.fixed;
+      bytes += times * other.bytes;
+    }
+    auto operator<=>(const Passing&) const = default;
+  };
+
   static std::size_t at(ValueId v) { return static_cast<std::size_t>(v); }
 
   // The nodes that belong to stages, and the work before each product and in all.
@@ -72,7 +85,7 @@ class StageDivision {
     }
   }
 
-  // The bytes that pass from the nodes before a place to the others, and the best place before each product.
+  // What passes from the nodes before a place to the others, and the best place before each product.
   void find_passing() {
     std::vector<std::size_t> made(graph_.values().size()), read(graph_.values().size());
     for (std::size_t k = 0; k < nodes_.size(); ++k) {
@@ -83,17 +96,21 @@ class StageDivision {
       for (const ValueId v : n.outputs)
         if (v >= 0) made[at(v)] = k + 1;
     }
-    std::vector<double> change(nodes_.size() + 1);
+    std::vector<Passing> change(nodes_.size() + 1);
     for (std::size_t v = 0; v < made.size(); ++v) {
       if (made[v] == 0 || read[v] < made[v]) continue;
       const op::Info& info = graph_.values()[v].info;
-      const double bytes = static_cast<double>(elements_of(info)) * bits_of(info.type.element) / 8;
-      change[made[v]] += bytes;
-      change[read[v] + 1] -= bytes;
+      const Passing value{.fixed = !devices::detail::is_movable(info.type),
+                          .bytes = static_cast<double>(elements_of(info)) * bits_of(info.type.element) / 8};
+      change[made[v]].add(value, 1);
+      change[read[v] + 1].add(value, -1);
     }
-    double passing = 0;
-    std::vector<double> at_place(nodes_.size());
-    for (std::size_t k = 0; k < at_place.size(); ++k) at_place[k] = passing += change[k];
+    Passing passing;
+    std::vector<Passing> at_place(nodes_.size());
+    for (std::size_t k = 0; k < at_place.size(); ++k) {
+      passing.add(change[k], 1);
+      at_place[k] = passing;
+    }
     for (std::size_t j = 0; j < products_.size(); ++j) {
       const std::size_t begin = j == 0 ? 0 : products_[j - 1] + 1;
       const auto from = at_place.begin() + static_cast<std::ptrdiff_t>(begin);
@@ -152,7 +169,7 @@ class StageDivision {
   std::vector<std::size_t> products_;  // their places among these
   std::vector<int64_t> sums_;          // the work of the first products
   std::vector<std::size_t> gaps_;      // where a stage begins whose first product this is
-  std::vector<double> passing_;        // the bytes that pass there
+  std::vector<Passing> passing_;       // there
 };
 
 }  // namespace

@@ -17,6 +17,8 @@
 #include "tenon/op/nn/layer_normalization.hpp"
 #include "tenon/op/nn/rms_normalization.hpp"
 #include "tenon/op/nn/rotary_embedding.hpp"
+#include "tenon/op/sequence/concat_from_sequence.hpp"
+#include "tenon/op/sequence/split_to_sequence.hpp"
 #include "tenon/op/tensor/gather.hpp"
 #include "tenon/op/tensor/reshape.hpp"
 #include "tenon/op/tensor/split.hpp"
@@ -331,6 +333,19 @@ TEST_CASE("Stages of equal work give the same bits") {
   // Convolutions without a choice.
   CHECK(loader::choose_placement(b.g, {.devices = 3}).nodes.at("y").stage == 2);
   CHECK(!loader::choose_placement(transformer(4).g, {.devices = 3}).nodes.at("last").stage);
+}
+
+TEST_CASE("Stages end where no sequence passes, and outputs that are sequences are made on rank 0") {
+  Built b;
+  const ValueId x = b.input({1, 6});
+  const ValueId p = b.add("p", op::MatMul{}, {x, b.weights("w1", {6, 6})});
+  const ValueId parts = b.add("parts", op::SplitToSequence{}, {b.add("r", op::Relu{}, {p})});
+  const ValueId joined = b.add("joined", op::ConcatFromSequence{.axis = 0}, {parts});
+  b.g.add_output("y", b.add("y", op::MatMul{}, {joined, b.weights("w2", {6, 6})}));
+  b.g.add_output("rows", b.add("rows", op::SplitToSequence{}, {b.g.find("y")}));
+  const Placement placement = loader::choose_placement(b.g, {.devices = 2, .stages = 2});
+  CHECK(placement.nodes.at("parts").stage == placement.nodes.at("joined").stage);
+  CHECK(run(b, placement) == 0);
 }
 
 TEST_CASE("Tensors are cut within stages") {
