@@ -12,7 +12,34 @@ int64_t times(int64_t a, int64_t b) { return tenon::detail::bounded_product(a, b
 
 int64_t known_or_one(Dim d) { return d.known() ? d.value() : 1; }
 
+constexpr int most_depth = 4;  // of functions and bodies
+
+Product product_at_depth(const Graph& graph, const Graph::Node& node, int depth);
+
+int64_t sum_of_products(const Graph& graph, int depth) {
+  int64_t sum = 0;
+  for (const Graph::Node& n : graph.nodes())
+    sum = std::min(sum + product_at_depth(graph, n, depth).multiplications, most_multiplications);
+  return sum;
+}
+
+class Estimate final : public op::WorkEstimate {
+ public:
+  Estimate(const devices::detail::NodeInfos& infos, int depth)
+      : WorkEstimate(infos.in, infos.out), depth_(depth) {}
+  double body(const op::BodyRef& body) const override {
+    const CapturingBody* const graph = body && depth_ < most_depth ? body->capturing() : nullptr;
+    return graph == nullptr ? 0 : static_cast<double>(sum_of_products(graph->graph(), depth_ + 1));
+  }
+
+ private:
+  int depth_;
+};
+
 Product product_at_depth(const Graph& graph, const Graph::Node& node, int depth) {
+  const devices::detail::NodeInfos infos(graph, node);
+  if (const auto stated = node.op.multiplications(Estimate(infos, depth)))
+    return {static_cast<int64_t>(std::min(*stated, static_cast<double>(most_multiplications)))};
   const auto loops = devices::detail::loops_of(graph, node);
   const op::WorkLoop* product = nullptr;
   bool grouped = false;
@@ -22,13 +49,8 @@ Product product_at_depth(const Graph& graph, const Graph::Node& node, int depth)
     else if (product == nullptr && !loop.attributes.empty()) product = &loop, grouped = true;
   }
   const bool function = (product == nullptr || grouped) && node.op.lowers();
-  if (const auto body = function && depth < 4 ? graph.function_of(node) : std::nullopt) {
-    Product sum;
-    for (const Graph::Node& n : body->nodes())
-      sum.multiplications = std::min(
-          sum.multiplications + product_at_depth(*body, n, depth + 1).multiplications, most_multiplications);
-    return sum;
-  }
+  if (const auto body = function && depth < most_depth ? graph.function_of(node) : std::nullopt)
+    return {sum_of_products(*body, depth + 1)};
   if (product == nullptr || node.outputs[0] < 0) return {};
   const auto axis_in = [](const op::WorkLoop& loop, int operand, int axis) {
     return std::ranges::any_of(loop.in,

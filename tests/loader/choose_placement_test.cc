@@ -5,6 +5,10 @@
 #include "loader/devices/rank_costs.hpp"
 #include "loader/devices/stages.hpp"
 #include "tenon/devices/sharded_session.hpp"
+#include "tenon/graph/body.hpp"
+#include "tenon/op/controlflow/if.hpp"
+#include "tenon/op/controlflow/loop.hpp"
+#include "tenon/op/controlflow/scan.hpp"
 #include "tenon/op/math/add.hpp"
 #include "tenon/op/math/expand.hpp"
 #include "tenon/op/math/gemm.hpp"
@@ -333,6 +337,48 @@ TEST_CASE("Stages of equal work give the same bits") {
   // Convolutions without a choice.
   CHECK(loader::choose_placement(b.g, {.devices = 3}).nodes.at("y").stage == 2);
   CHECK(!loader::choose_placement(transformer(4).g, {.devices = 3}).nodes.at("last").stage);
+}
+
+TEST_CASE("The work of attention and of bodies") {
+  Built b;
+  const auto work = [&](const auto& op, std::vector<ValueId> in) {
+    b.g.add_node({}, AnyOperator::make(op), std::move(in), std::vector<std::string>(1));
+    return loader::product_of(b.g, b.g.nodes().back()).multiplications;
+  };
+  const auto given = [&](Dims dims) { return b.g.add_input({}, DType::float32, dims); };
+  for (const int64_t heads : {1, 2}) {
+    // Of 3 queries and 5 keys of 4 elements, with values of 6.
+    CHECK(work(op::Attention{}, {given({2, heads, 3, 4}), given({2, heads, 5, 4}),
+                                 given({2, heads, 5, 6})}) == 2 * heads * 3 * 5 * (4 + 6));
+    const op::Attention packed{.kv_num_heads = heads, .q_num_heads = heads};
+    CHECK(work(packed, {given({2, 3, 4 * heads}), given({2, 5, 4 * heads}), given({2, 5, 6 * heads}), -1,
+                        given({2, heads, 7, 4}), given({2, heads, 7, 6})}) == 2 * heads * 3 * 12 * (4 + 6));
+  }
+  const ValueId w = given({4, 4}), x = given({1, 4}), cond = b.g.add_input({}, DType::bool_, Dims{});
+  // A step of a loop or a scan, and a branch with as many products.
+  const auto step = [&](int64_t products, bool branch, bool scan) {
+    Graph body = Graph::inside(b.g);
+    ValueId of = body.capture(x);
+    if (!branch && !scan) {
+      body.add_input("number", DType::int64, Dims{});
+      body.add_output("on", body.add_input("on", DType::bool_, Dims{}));
+    }
+    if (!branch) of = body.add_input("state", DType::float32, Dims{1, 4});
+    if (scan) body.add_input("element", DType::float32, Dims{1});
+    for (int64_t k = 0; k < products; ++k)
+      of = body.add_node({}, AnyOperator::make(op::MatMul{}), {of, body.capture(w)},
+                         std::vector<std::string>(1))[0];
+    body.add_output("result", of);
+    return tenon::body(std::move(body));
+  };
+  CHECK(work(op::If{.else_branch = step(1, true, false), .then_branch = step(3, true, false)}, {cond}) ==
+        3 * 16);
+  const op::Loop loop{step(2, false, false)};
+  CHECK(work(loop, {b.g.add_constant({}, Tensor<int64_t>(Extents{}, {10})), -1, x}) == 10 * 2 * 16);
+  CHECK(work(loop, {b.g.add_input({}, DType::int64, Dims{}), cond, x}) == 2 * 16);
+  CHECK(work(op::Scan{.body = step(1, false, true), .num_scan_inputs = 1}, {x, given({7, 1})}) == 7 * 16);
+  CHECK(work(op::Loop{step(2, false, false)},
+             {b.g.add_constant({}, Tensor<int64_t>(Extents{}, {INT64_MAX})), -1, x}) == int64_t{1} << 42);
 }
 
 TEST_CASE("Stages end where no sequence passes, and outputs that are sequences are made on rank 0") {

@@ -29,11 +29,18 @@ inline op::Info info_of(const Graph::ValueEntry& e) {
   return info;
 }
 
+/// The same of a node's operands and results.
+struct NodeInfos {
+  NodeInfos(const Graph& graph, const Graph::Node& n) {
+    for (const ValueId v : n.inputs) in.push_back(v < 0 ? op::Info{} : info_of(graph.entry(v)));
+    for (const ValueId v : n.outputs) out.push_back(graph.entry(v).info);
+  }
+  std::vector<op::Info> in, out;
+};
+
 /// The loops over which the work of a node can be divided before the run.
 inline std::vector<op::WorkLoop> loops_of(const Graph& graph, const Graph::Node& n) {
-  std::vector<op::Info> in, out;
-  for (const ValueId v : n.inputs) in.push_back(v < 0 ? op::Info{} : info_of(graph.entry(v)));
-  for (const ValueId v : n.outputs) out.push_back(graph.entry(v).info);
+  const auto [in, out] = NodeInfos(graph, n);
   std::vector<op::WorkLoop> loops = n.op.loops(in, out);
   const op::Loops known(in, out);
   const auto whole = [](const std::vector<op::Info>& of) {

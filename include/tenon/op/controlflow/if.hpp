@@ -1,6 +1,8 @@
 // If: one of two graphs.   onnx.ai/onnx/operators/onnx__If.html
 #pragma once
 
+#include <algorithm>
+
 #include "tenon/base/platform/exceptions.hpp"
 #include "tenon/op/families/control_flow.hpp"
 
@@ -55,6 +57,10 @@ struct If {
   std::vector<Value> compute(Context& c, TensorView<const bool> cond) const {
     const BodyRef& branch = cond.item() ? then_branch : else_branch;
     return run_body(spec.name, branch, c, {}, static_cast<std::size_t>(branch->outputs()));
+  }
+  template <class L>
+  double multiplications(const L& l) const {
+    return std::max(l.body(then_branch), l.body(else_branch));
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 

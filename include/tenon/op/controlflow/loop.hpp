@@ -94,6 +94,13 @@ struct Loop {
     }
     return result;
   }
+  /// Of M runs if M is known, else of one.
+  template <class L>
+  double multiplications(const L& l) const {
+    Ints m;
+    const bool known = l.integers(0, m) && m.size() == 1;
+    return l.body(body) * (known ? static_cast<double>(std::max<int64_t>(0, m[0])) : 1);
+  }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 
  private:

@@ -165,6 +165,11 @@ struct Scan {
     }
     return result;
   }
+  template <class L>
+  double multiplications(const L& l) const {
+    const int first = l.inputs() - static_cast<int>(*num_scan_inputs);
+    return l.body(body) * l.extent(l.dims(first), static_cast<int>(axis_of(scan_input_axes, 0)));
+  }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 
  private:
@@ -294,6 +299,11 @@ struct Scan_8 {
       }
     }
     return result;
+  }
+  template <class L>
+  double multiplications(const L& l) const {
+    const Dims& x = l.dims(l.inputs() - static_cast<int>(*num_scan_inputs));
+    return l.body(body) * l.extent(x, 0) * l.extent(x, 1);
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 

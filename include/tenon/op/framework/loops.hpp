@@ -7,6 +7,8 @@
 
 namespace tenon::TENON_ABI::op {
 
+struct BodyRef;
+
 /// An axis of an operand or of a result.
 struct LoopAxis {
   int operand = 0, axis = -1;
@@ -174,11 +176,46 @@ class Loops {
   WorkLoop discarded_;
 };
 
+/// What an operator's `multiplications` reads, where its loops do not show its products:
+///
+///     template <class L>
+///     double multiplications(const L& l) const {
+///       return l.elements(l.out(0)) * l.extent(l.dims(1), -2);
+///     }
+class WorkEstimate : public Loops {
+ public:
+  using Loops::Loops;
+  /// The multiplications of one run of a body.
+  virtual double body(const BodyRef& body) const = 0;
+  // Extents that are not known count as 1.
+  static double extent(Dim d) { return d.known() ? static_cast<double>(d.value()) : 1; }
+  static double extent(const Dims& d, int axis) {
+    return d.ranked() ? extent(d[resolve_axis(axis, d.rank())]) : 1;
+  }
+  static double elements(const Dims& d) {
+    double count = 1;
+    for (const Dim e : d) count *= extent(e);
+    return count;
+  }
+
+ protected:
+  ~WorkEstimate() = default;
+};
+
 /// The operator's own `loops`, or null if it has none.
 template <class Op>
 constexpr auto loops_function() -> void (*)(const void* object, Loops& loops) {
   if constexpr (requires(const Op& op, Loops& loops) { op.loops(loops); })
     return [](const void* object, Loops& loops) { static_cast<const Op*>(object)->loops(loops); };
+  else return nullptr;
+}
+/// The operator's own `multiplications`, or null if it has none.
+template <class Op>
+constexpr auto multiplications_function() -> double (*)(const void* object, const WorkEstimate& l) {
+  if constexpr (requires(const Op& op, const WorkEstimate& l) { op.multiplications(l); })
+    return [](const void* object, const WorkEstimate& l) {
+      return static_cast<const Op*>(object)->multiplications(l);
+    };
   else return nullptr;
 }
 

@@ -4,6 +4,7 @@
 
 #include <deque>
 #include <map>
+#include <optional>
 
 #include "tenon/op/framework/attribute.hpp"
 #include "tenon/op/framework/evaluate.hpp"
@@ -100,6 +101,8 @@ struct OperatorClass {
   bool (*drops_rows)(const void* object);
   /// How the work divides into parts. Null for operators that do not say.
   void (*loops)(const void* object, op::Loops& loops);
+  /// The multiplications of its products. Null for operators whose loops or functions show them.
+  double (*multiplications)(const void* object, const op::WorkEstimate& l);
 
   /// Whether both are of one operator struct, even if libraries each have an OperatorClass for it.
   bool same_operator(const OperatorClass& other) const { return *id == *other.id; }
@@ -138,6 +141,7 @@ template <class Op, uint32_t Filter = ~uint32_t{0}>
     .elements = op::elements_function<Op>(),
     .drops_rows = op::drops_rows_function<Op>(),
     .loops = op::loops_function<Op>(),
+    .multiplications = op::multiplications_function<Op>(),
 };
 
 namespace detail {
@@ -203,6 +207,11 @@ class AnyOperator {
     else if (elements() == op::Elements::arithmetic && out.size() == 1) loops.each_stretched_axis();
     else if (spec().memory == op::Memory::alias) loops.same_order();
     return std::move(loops).take();
+  }
+  /// The multiplications of its products, if the operator states them.
+  std::optional<double> multiplications(const op::WorkEstimate& l) const {
+    if (class_->multiplications == nullptr) return {};
+    return class_->multiplications(object_.get(), l);
   }
   std::vector<op::AttributeInfo> attributes() const { return class_->attributes(object_.get()); }
   /// Infers from operands in the newest form, by the rules of the version that the model states.

@@ -198,6 +198,12 @@ struct Attention {
     l.over({{0, 0}, {1, 0}, {2, 0}, {3, l.stretched(3, 0, 4)}, {4, 0}, {5, 0}, {6, 0}},
            {{0, 0}, {1, 0}, {2, 0}, {3, 0}});
   }
+  /// Of Q K' and of the product with V.
+  template <class L>
+  double multiplications(const L& l) const {
+    const double past = l.has(4) ? l.extent(l.dims(4), 2) : 0;
+    return (l.elements(l.dims(0)) + l.elements(l.out(0))) * (past + l.extent(l.dims(1), -2));
+  }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
