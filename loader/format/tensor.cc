@@ -6,6 +6,7 @@
 #include "loader/format/wire.hpp"
 #include "loader/text/text_words.hpp"
 #include "tenon/base/types.hpp"
+#include "tenon/tensor/part_rows.hpp"
 
 namespace tenon::TENON_ABI::loader {
 namespace {
@@ -224,32 +225,25 @@ void expect_external(const onnx::TensorProto& t, ExternalFiles& files) {
 
 AnyTensor read_part(const onnx::TensorProto& t, ExternalFiles& files, int axis, int64_t first, int64_t end) {
   const DType d = dtype_from_onnx(t.data_type());
-  Extents extents = read_extents(t);
-  const AxisSplit at = axis < 0 ? AxisSplit{} : split_at(extents, axis);
-  if (axis < 0) first = 0, end = 1;
-  else extents[axis] = end - first;
-  // In bytes.
-  const int64_t row = packed_bytes(axis < 0 ? element_count(extents) : at.extent * at.inner, d);
-  const int64_t before = row / at.extent * first, length = row / at.extent * (end - first);
+  const PartRows part(read_extents(t), d, axis, first, end);
   const auto find = [&](int64_t offset, int64_t size) {
     return in_tensor(t, [&] { return files.find(t, offset, size); });
   };
   const auto finish = [&](AnyTensor tensor) {
     return d == DType::bool_ ? sanitise_bools(std::move(tensor)) : tensor;
   };
-  if (at.outer == 1) {
-    const FileBytes found = find(before, length);
-    return finish(from_bytes(d, extents, found.bytes, found.file, Placement::anywhere, nullptr));
+  if (part.rows == 1) {
+    const FileBytes found = find(part.begin, part.length);
+    return finish(from_bytes(d, part.extents, found.bytes, found.file, Placement::anywhere, nullptr));
   }
-  AnyTensor y = AnyTensor::uninitialized(d, extents);
-  if (length == 0) return y;
-  auto* to = static_cast<std::byte*>(y.out().data());
-  const int64_t most = std::max<int64_t>(1, (int64_t{16} << 20) / row);
-  for (int64_t r = 0; r < at.outer; r += most) {
-    const int64_t rows = std::min(most, at.outer - r);
-    const FileBytes found = find(r * row + before, (rows - 1) * row + length);
-    for (int64_t k = 0; k < rows; ++k, to += length)
-      std::memcpy(to, found.bytes.data() + k * row, static_cast<std::size_t>(length));
+  AnyTensor y = AnyTensor::uninitialized(d, part.extents);
+  if (part.length == 0) return y;
+  auto* const to = static_cast<std::byte*>(y.out().data());
+  const int64_t most = std::max<int64_t>(1, (int64_t{16} << 20) / part.row);
+  for (int64_t r = 0; r < part.rows; r += most) {
+    const int64_t rows = std::min(most, part.rows - r);
+    const FileBytes found = find(r * part.row + part.begin, (rows - 1) * part.row + part.length);
+    part.take(found.bytes.data(), rows, to + r * part.length);
     found.forget();
   }
   return finish(std::move(y));

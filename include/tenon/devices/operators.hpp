@@ -8,11 +8,13 @@
 
 #include <algorithm>
 #include <memory>
+#include <numeric>
 #include <tuple>
 
 #include "tenon/devices/transport.hpp"
 #include "tenon/op/framework/call.hpp"
 #include "tenon/op/tensor/identity.hpp"
+#include "tenon/tensor/part_rows.hpp"
 
 namespace tenon::TENON_ABI::devices {
 
@@ -44,35 +46,45 @@ inline std::span<std::byte> bytes_of(AnyOut x) {
 
 inline void finish(AnyOut done) { *static_cast<bool*>(done.data()) = true; }
 
-/// The blocks of a tensor that is cut along an axis into pieces of these extents.
-struct Blocks {
-  Blocks(AnyView whole, int64_t axis, std::span<const int64_t> pieces)
-      : at(op_split(whole, axis)), type(whole.dtype()) {
-    for (const int64_t piece : pieces)
-      sizes.push_back(static_cast<std::size_t>(packed_bytes(at.outer * piece * at.inner, type)));
-  }
-  /// Copies piece k between its place in the whole tensor and a dense block.
-  template <class F>
-  void each_row(std::span<const int64_t> pieces, std::size_t k, F copy) const {
-    int64_t before = 0;
-    for (std::size_t j = 0; j < k; ++j) before += pieces[j];
-    const auto row = static_cast<std::size_t>(packed_bytes(at.extent * at.inner, type));
-    const auto first = static_cast<std::size_t>(packed_bytes(before * at.inner, type));
-    const auto bytes = static_cast<std::size_t>(packed_bytes(pieces[k] * at.inner, type));
-    if (bytes == 0) return;
-    for (std::size_t r = 0; r < static_cast<std::size_t>(at.outer); ++r)
-      copy(first + r * row, r * bytes, bytes);
-  }
+/// A rank's place among others, their number if it is none of them.
+inline std::size_t place_among(const Ranks& ranks, const Transport& transport) {
+  return static_cast<std::size_t>(std::find(ranks.begin(), ranks.end(), transport.rank()) - ranks.begin());
+}
 
-  AxisSplit at;
-  DType type;
-  std::vector<std::size_t> sizes{};
+inline Dim sum_of(std::span<const int64_t> pieces) {
+  Dim sum = 0;
+  for (const int64_t piece : pieces) sum = sum + Dim(piece);
+  return sum;
+}
 
- private:
-  static AxisSplit op_split(AnyView x, int64_t axis) {
-    return split_at(x.extents(), resolve_axis(axis, x.rank()));
+/// The axis that an operator's `pieces`, one for each of its ranks, cut X along; -1 if X's rank is not known.
+template <class Op>
+int axis_of_pieces(const Op& op, op::Infer& i) {
+  expect_link(i, op.transport, op.ranks);
+  if (i.failed()) return -1;
+  if (op.pieces.size() != op.ranks.size() || place_among(op.ranks, *op.transport) == op.ranks.size())
+    i.fail(op.pieces.size(), " pieces of ", op.ranks.size(), " ranks");
+  return i.failed() || !i.dims(0).ranked() ? -1 : i.axis(op.axis, i.dims(0).rank());
+}
+
+/// Where the pieces of a tensor lie that is cut along an axis.
+inline std::vector<PartRows> parts_of(AnyView whole, int64_t axis, std::span<const int64_t> pieces) {
+  std::vector<PartRows> parts;
+  int64_t first = 0;
+  for (const int64_t piece : pieces) {
+    parts.emplace_back(Extents(whole.extents()), whole.dtype(), resolve_axis(axis, whole.rank()), first,
+                       first + piece);
+    first += piece;
   }
-};
+  return parts;
+}
+
+/// The bytes of each part.
+inline std::vector<std::size_t> sizes_of(std::span<const PartRows> parts) {
+  std::vector<std::size_t> sizes;
+  for (const PartRows& part : parts) sizes.push_back(static_cast<std::size_t>(part.bytes()));
+  return sizes;
+}
 
 /// The extents of a tensor without those that only the run knows, ahead of its elements.
 struct Header {
@@ -119,36 +131,30 @@ struct AllGather {
                                              op::attr("pieces", &AllGather::pieces)};
 
   void infer(op::Infer& i) const {
-    detail::expect_link(i, transport, ranks);
+    const int along = detail::axis_of_pieces(*this, i);
     i.out(1, Dims::of_rank(0));
-    if (pieces.size() != ranks.size()) return i.fail(pieces.size(), " pieces of ", ranks.size(), " ranks");
+    if (i.failed() || along < 0) return;
     Dims y = i.dims(0);
-    if (!y.ranked()) return;
-    const int along = i.axis(axis, y.rank());
-    if (i.failed()) return;
-    y[along] = 0;
-    for (const int64_t piece : pieces) y[along] = y[along] + Dim(piece);
+    y[along] = detail::sum_of(pieces);
     i.out(0, y);
   }
   void compute(AnyView x, AnyView, AnyOut y, AnyOut done) const {
-    const detail::Blocks blocks(y, axis, pieces);
-    const auto me =
-        static_cast<std::size_t>(std::find(ranks.begin(), ranks.end(), transport->rank()) - ranks.begin());
-    if (me == ranks.size() || static_cast<std::size_t>(x.bytes()) != blocks.sizes[me])
+    const std::vector<PartRows> parts = detail::parts_of(y, axis, pieces);
+    const std::vector<std::size_t> sizes = detail::sizes_of(parts);
+    const std::size_t me = detail::place_among(ranks, *transport);
+    if (static_cast<std::size_t>(x.bytes()) != sizes[me])
       raise(ErrorCode::invalid_shape, spec.name, "X is not piece ", me, " of ", pieces.size());
     auto* const to = static_cast<std::byte*>(y.data());
-    const auto* const from = static_cast<const std::byte*>(x.data());
-    std::size_t first = 0;
-    for (std::size_t k = 0; k < me; ++k) first += blocks.sizes[k];
     Scratch scratch;
     // Pieces of the outermost axis lie one after the other.
-    std::byte* const all = blocks.at.outer == 1 ? to : scratch.take<std::byte>(y.bytes());
-    if (!x.empty()) std::memcpy(all + first, from, blocks.sizes[me]);
-    transport->all_gather(ranks, blocks.sizes, {all, static_cast<std::size_t>(y.bytes())});
-    for (std::size_t k = 0, at = 0; all != to && k < ranks.size(); at += blocks.sizes[k++])
-      blocks.each_row(pieces, k, [&](std::size_t whole, std::size_t block, std::size_t bytes) {
-        std::memcpy(to + whole, all + at + block, bytes);
-      });
+    const bool in_place = parts[me].rows == 1;
+    std::byte* const all = in_place ? to : scratch.take<std::byte>(y.bytes());
+    const std::size_t first =
+        std::accumulate(sizes.begin(), sizes.begin() + static_cast<std::ptrdiff_t>(me), std::size_t{0});
+    if (!x.empty()) std::memcpy(all + first, x.data(), sizes[me]);
+    transport->all_gather(ranks, sizes, {all, static_cast<std::size_t>(y.bytes())});
+    for (std::size_t k = 0, at = 0; !in_place && k < parts.size(); at += sizes[k++])
+      parts[k].put(all + at, to + parts[k].begin);
     detail::finish(done);
   }
   auto operator()(const auto&... in) const { return op::call(*this, in...); }
@@ -169,44 +175,30 @@ struct ReduceScatter {
                                              op::attr("pieces", &ReduceScatter::pieces)};
 
   void infer(op::Infer& i) const {
-    detail::expect_link(i, transport, ranks);
+    const int along = detail::axis_of_pieces(*this, i);
     i.out(1, Dims::of_rank(0));
-    if (i.failed()) return;
-    const std::size_t me = place();
-    if (pieces.size() != ranks.size() || me == ranks.size())
-      return i.fail(pieces.size(), " pieces of ", ranks.size(), " ranks");
+    if (i.failed() || along < 0) return;
     Dims y = i.dims(0);
-    if (!y.ranked()) return;
-    const int along = i.axis(axis, y.rank());
-    Dim sum = 0;
-    for (const int64_t piece : pieces) sum = sum + Dim(piece);
-    i.unify(y[along], sum, "extents of X and its pieces");
-    y[along] = pieces[me];
+    i.unify(y[along], detail::sum_of(pieces), "extents of X and its pieces");
+    y[along] = pieces[detail::place_among(ranks, *transport)];
     i.out(0, y);
   }
   void compute(AnyView x, AnyView, AnyOut y, AnyOut done) const {
-    const detail::Blocks blocks(x, axis, pieces);
+    const std::vector<PartRows> parts = detail::parts_of(x, axis, pieces);
+    const std::vector<std::size_t> sizes = detail::sizes_of(parts);
+    const std::size_t me = detail::place_among(ranks, *transport);
     Scratch scratch;
     auto* const all = scratch.take<std::byte>(x.bytes());
-    const auto* const from = static_cast<const std::byte*>(x.data());
-    const std::size_t me = place();
     std::size_t first = 0;
-    for (std::size_t k = 0, at = 0; k < ranks.size(); at += blocks.sizes[k++]) {
+    for (std::size_t k = 0, at = 0; k < parts.size(); at += sizes[k++]) {
       if (k == me) first = at;
-      blocks.each_row(pieces, k, [&](std::size_t whole, std::size_t block, std::size_t bytes) {
-        std::memcpy(all + at + block, from + whole, bytes);
-      });
+      parts[k].take(static_cast<const std::byte*>(x.data()) + parts[k].begin, parts[k].rows, all + at);
     }
-    transport->reduce_scatter(ranks, x.dtype(), blocks.sizes, {all, static_cast<std::size_t>(x.bytes())});
-    if (!y.empty()) std::memcpy(y.data(), all + first, blocks.sizes[me]);
+    transport->reduce_scatter(ranks, x.dtype(), sizes, {all, static_cast<std::size_t>(x.bytes())});
+    if (!y.empty()) std::memcpy(y.data(), all + first, sizes[me]);
     detail::finish(done);
   }
   auto operator()(const auto&... in) const { return op::call(*this, in...); }
-
- private:
-  std::size_t place() const {
-    return static_cast<std::size_t>(std::find(ranks.begin(), ranks.end(), transport->rank()) - ranks.begin());
-  }
 };
 
 /// Gives X to the ranks after the first, which is this one: with several, a broadcast. `stated`: the

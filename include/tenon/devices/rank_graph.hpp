@@ -8,6 +8,7 @@
 #include "tenon/graph/graph.hpp"
 #include "tenon/op/tensor/concat.hpp"
 #include "tenon/op/tensor/slice.hpp"
+#include "tenon/tensor/part_rows.hpp"
 
 namespace tenon::TENON_ABI::devices {
 
@@ -138,18 +139,12 @@ class RankGraph {
   }
   // The same of a constant: rows share its memory.
   static AnyTensor slice(const AnyTensor& x, int axis, int64_t first, int64_t end) {
-    Extents extents = x.extents();
-    extents[axis] = end - first;
-    const AxisSplit at = split_at(x.extents(), axis);
-    const DType type = x.dtype();
-    const auto start = static_cast<std::size_t>(packed_bytes(first * at.inner, type));
-    const auto bytes = static_cast<std::size_t>(packed_bytes((end - first) * at.inner, type));
-    if (at.outer == 1) return {type, extents, x.storage().slice(start, bytes)};
-    AnyTensor y = AnyTensor::uninitialized(type, extents);
-    auto* const to = static_cast<std::byte*>(y.out().data());
-    const auto row = static_cast<std::size_t>(packed_bytes(at.extent * at.inner, type));
-    for (std::size_t r = 0; r < static_cast<std::size_t>(at.outer); ++r)
-      std::memcpy(to + r * bytes, static_cast<const std::byte*>(x.data()) + r * row + start, bytes);
+    const PartRows part(x.extents(), x.dtype(), axis, first, end);
+    if (part.rows == 1)
+      return {x.dtype(), part.extents,
+              x.storage().slice(static_cast<std::size_t>(part.begin), static_cast<std::size_t>(part.length))};
+    AnyTensor y = AnyTensor::uninitialized(x.dtype(), part.extents);
+    part.take(static_cast<const std::byte*>(x.data()) + part.begin, part.rows, y.out().data());
     return y;
   }
 
