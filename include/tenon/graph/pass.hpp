@@ -16,13 +16,13 @@ struct ReplacingBody {
 };
 
 /// A rewrite of a program that keeps its results and saves work. A pass sees the program after constant
-/// folding. The bodies of If, Loop and Scan are programs of their own, and are rewritten before the enclosing
-/// program.
+/// folding. The bodies of If, Loop, Scan and SequenceMap are programs of their own, and are rewritten before
+/// the enclosing program.
 struct Pass {
   std::string_view name;
   void (*apply)(Program& program);
   /// Whether the pass needs to see a node although its operands are constants. Such nodes and their readers
-  /// are computed after the pass. Null: none.
+  /// are computed after the pass. Bodies that capture their results have copies of them. Null: none.
   bool (*keeps)(const Program& program, const GraphNode& node) = nullptr;
   /// The body whose results are the node's in every run, if it takes no inputs. Its nodes replace the node
   /// when the program is made, before bodies are compiled, so that all passes see them. Null: none.

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <deque>
+#include <map>
+#include <set>
 
 #include "tenon/graph/graph.hpp"
 #include "tenon/graph/program_options.hpp"
@@ -152,6 +154,7 @@ class Program {
     std::vector<ValueId> left;         // values that lost a reader
     bool changed = true;               // whether nodes changed since they were last sorted
     bool names_extents = false;        // see name_extents
+    std::map<ValueId, Given> copied;   // results of copied nodes, see copy_makers, and the captures they are
     std::string_view pass;
     const ProgramOptions* options = nullptr;
   };
@@ -177,8 +180,17 @@ class Program {
   // --- from the graph ---
 
   void add_values(const Graph& graph, std::span<const ValueId> replaced, const ProgramScope* scope);
-  static op::Info shape_of(op::Info i);
   std::vector<bool> find_needed(const Graph& graph);
+  /// The nodes, not yet computed, that make a value from constants. Empty if it depends on anything else, or
+  /// if they read more operands than passes look at.
+  std::set<int> makers_over_constants(ValueId v) const;
+  /// Copies such nodes of captured values into a body, where its passes see them. The constants are shared.
+  void copy_makers(const Program& around);
+  /// Removes the copies that passes have left. Their results, which the enclosing program computes once for
+  /// all bodies, become captures again.
+  void capture_again();
+  /// Adds a node after its operands' makers.
+  void append(Node n);
   /// Adds a node of the graph.
   void add_from(Origin& from, const Node& of_graph, const ProgramOptions& options);
   /// Gives each of the graph's values without one a value of the program.
@@ -197,6 +209,7 @@ class Program {
 
   // --- constants ---
 
+  static bool may_fold(const Node& n) { return n.op.spec().deterministic && n.captures.empty(); }
   /// Computes a node over constants and makes its results constants. False if the node cannot be folded, or a
   /// later pass needs to see it.
   bool fold(const Node& n, std::span<const Pass> passes = {});

@@ -1,7 +1,9 @@
 // Function bodies of program.hpp: the nodes that outputs need, from a graph.
 #pragma once
 
+#include <map>
 #include <numeric>
+#include <set>
 
 #include "tenon/base/platform/exceptions.hpp"
 #include "tenon/graph/program.hpp"
@@ -51,6 +53,7 @@ inline Program::Program(const Graph& graph, std::vector<ValueId> outputs, std::s
   add_values(graph, replaced, scope);
   if (drained != nullptr) drained->drop_contents();
   const std::vector<bool> needed = find_needed(graph);
+  if (scope != nullptr && edit_ && fold_) copy_makers(scope->around);
   Origin all{graph, std::vector<ValueId>(values_.size())};
   std::iota(all.here.begin(), all.here.end(), 0);
   for (std::size_t n = 0; n < needed.size(); ++n)
@@ -79,9 +82,7 @@ inline void Program::add_values(const Graph& graph, std::span<const ValueId> rep
     ValueId outer = graph.entry(v).outer;
     if (scope) outer = scope->here[static_cast<std::size_t>(outer)];
     if (scope && scope->around.constant(outer)) value(v).constant = scope->around.constant(outer);
-    else
-      given_.push_back(
-          {v, outer, scope && edit_ ? shape_of(scope->around.info(outer)) : graph.entry(v).info});
+    else given_.push_back({v, outer, scope && edit_ ? scope->around.info(outer) : graph.entry(v).info});
   }
   if (!edit_) return;
   edit_->infos.resize(values_.size());
@@ -89,12 +90,6 @@ inline void Program::add_values(const Graph& graph, std::span<const ValueId> rep
   for (const Given& g : given_) edit_->infos[static_cast<std::size_t>(g.value)] = g.info;
   for (std::size_t v = 0; v < values_.size(); ++v)
     if (values_[v].constant) edit_->infos[v] = op::info_of(values_[v].constant);
-}
-
-inline op::Info Program::shape_of(op::Info i) {
-  i.propagated = {};
-  i.data = nullptr;
-  return i;
 }
 
 inline std::vector<bool> Program::find_needed(const Graph& graph) {
@@ -109,6 +104,70 @@ inline std::vector<bool> Program::find_needed(const Graph& graph) {
   return needed;
 }
 
+inline std::set<int> Program::makers_over_constants(ValueId v) const {
+  constexpr std::size_t most = 16;  // a file may capture a value in many bodies
+  std::set<int> makers;
+  std::vector<ValueId> operands{v};
+  for (std::size_t k = 0; k < operands.size(); ++k) {
+    if (operands[k] < 0 || stored(operands[k])) continue;
+    const int m = maker(operands[k]);
+    if (m < 0 || !may_fold(node(m))) return {};
+    if (!makers.insert(m).second) continue;
+    operands.insert(operands.end(), node(m).inputs.begin(), node(m).inputs.end());
+    if (operands.size() > most) return {};
+  }
+  return makers;
+}
+
+inline void Program::copy_makers(const Program& around) {
+  std::set<int> makers;
+  std::map<ValueId, ValueId> here;  // the values for those of the enclosing program
+  std::erase_if(given_, [&](const Given& g) {
+    if (g.outer < 0 || !used(g.value) || here.contains(g.outer)) return false;
+    std::set<int> some = around.makers_over_constants(g.outer);
+    if (some.empty()) return false;
+    makers.merge(some);
+    here[g.outer] = g.value;
+    return true;
+  });
+  const auto place = [&](ValueId& v) {
+    if (v < 0) return;
+    const ValueId outer = v;
+    const auto [at, added] = here.emplace(outer, -1);
+    if (added) {
+      at->second = add_value({});
+      set_constant(at->second, around.stored(outer));
+    }
+    v = at->second;
+  };
+  for (const int m : makers) {
+    Node n = around.node(m);
+    std::ranges::for_each(n.inputs, place);
+    for (ValueId& v : n.outputs) {
+      const ValueId outer = v;
+      place(v);
+      edit_->copied[v] = {v, outer, around.info(outer)};
+    }
+    append(std::move(n));
+  }
+}
+
+inline void Program::capture_again() {
+  std::erase_if(nodes_, [&](const Node& n) { return edit_->copied.contains(n.outputs[0]); });
+  for (const auto& [v, given] : edit_->copied) {
+    value(v).constant = {};
+    given_.push_back(given);
+  }
+}
+
+inline void Program::append(Node n) {
+  const int number = static_cast<int>(nodes_.size());
+  nodes_.push_back(std::move(n));
+  if (!edit_) return;
+  for (ValueId v : node(number).outputs) uses(v).maker = number;
+  infer(number);
+}
+
 inline void Program::add_from(Origin& from, const Node& of_graph, const ProgramOptions& options) {
   Node n = of_graph;
   for (auto* list : {&n.inputs, &n.outputs})
@@ -119,8 +178,7 @@ inline void Program::add_from(Origin& from, const Node& of_graph, const ProgramO
   compile_bodies(n, from.here, options);
   if (fold_ && fold(n, options.passes)) return;
   if (n.op.is_function() && expand(from.graph, of_graph, n, options)) return;
-  nodes_.push_back(std::move(n));
-  if (edit_) infer(static_cast<int>(nodes_.size()) - 1);
+  append(std::move(n));
 }
 
 inline void Program::add_values_of(Origin& from) {
@@ -202,6 +260,7 @@ inline void Program::compile_bodies(Node& n, std::span<const ValueId> here, cons
 }
 
 inline void Program::finish() {
+  if (edit_) capture_again();
   folded_ = nullptr, budget_ = nullptr;
   edit_.reset();
   for (ValueEntry& e : values_) e.used = false;

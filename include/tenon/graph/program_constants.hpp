@@ -40,7 +40,7 @@ inline const Value& Program::constant(ValueId v) const {
 }
 
 inline bool Program::fold(const Node& n, std::span<const Pass> passes) {
-  bool all = n.op && n.op.spec().deterministic && n.captures.empty();
+  bool all = n.op && may_fold(n);
   for_each_operand(n, [&](ValueId v) { all &= static_cast<bool>(stored(v)); });
   const auto keeps = [&](const Pass& pass) { return pass.keeps != nullptr && pass.keeps(*this, n); };
   if (!all || std::ranges::any_of(passes, keeps)) return false;

@@ -37,6 +37,7 @@ inline void Program::replace(int number, AnyOperator op, std::vector<ValueId> in
   op = standing_for(of < 0 ? number : of, std::move(op));
   if (of >= 0) n.name = node(of).name;
   edit_->changed = true;
+  for (ValueId v : n.outputs) edit_->copied.erase(v);
   std::vector<ValueId> left;
   for_each_operand(n, [&](ValueId v) { left.push_back(v); });
   edit_->removed.push_back(std::exchange(n.op, std::move(op)));

@@ -1,10 +1,16 @@
-// Passes in the bodies of If, Loop and Scan.
+// Passes in the bodies of If, Loop, Scan and SequenceMap.
 #include "tenon/graph/passes.hpp"
 #include "tenon/op/controlflow/if.hpp"
 #include "tenon/op/controlflow/loop.hpp"
 #include "tenon/op/controlflow/scan.hpp"
 #include "tenon/op/math/neg.hpp"
+#include "tenon/op/sequence/concat_from_sequence.hpp"
+#include "tenon/op/sequence/sequence_map.hpp"
+#include "tenon/op/sequence/split_to_sequence.hpp"
 #include "tenon/op/tensor/concat.hpp"
+#include "tenon/op/tensor/gather.hpp"
+#include "tenon/op/tensor/identity.hpp"
+#include "tenon/op/tensor/transpose.hpp"
 #include "tests/graph/passes/check.hpp"
 
 namespace tenon::passes {
@@ -247,6 +253,220 @@ TEST_CASE("a body within a body") {
   CHECK(to_string(s.reports()[0]) ==
         "node 'loop' (Loop-25), body: node 'choice' (If-25), then_branch: node 'inner' (MatMul-13)"
         " -> pack_matmul: packed");
+}
+
+// --- captures that are constant, though passes keep the nodes that compute them ---
+
+/// The branches of an If over the input "sign".
+ValueId choose(Graph& g, Graph yes, Graph no) {
+  return node(g, op::If{.else_branch = body(std::move(no)), .then_branch = body(std::move(yes))},
+              {g.find("sign")});
+}
+
+/// Runs what `build` makes without passes and with the ones that `load` applies, and returns the session with
+/// the passes. The results differ by `tolerance` at most.
+template <class Build>
+Session with_standard_passes(const Build& build, const Feeds& feeds, double tolerance) {
+  std::vector<Pass> passes;
+  for (const Pass& pass : standard_passes()) passes.insert(passes.end(), {pass, test::infos_are_true});
+  const Session plain(build());
+  Session passed(build(), {.passes = passes, .explain = true});
+  const Outputs expected = plain.run(feeds), got = passed.run(feeds);
+  REQUIRE(expected.size() == got.size());
+  for (std::size_t k = 0; k < expected.size(); ++k)
+    CHECK(test::difference(expected[k].tensor(), got[k].tensor()) <= tolerance);
+  return passed;
+}
+
+TEST_CASE("the body of a Loop: a product with a large matrix that is transposed outside") {
+  const auto build = [] {
+    Graph g;
+    const ValueId trips = g.add_input("trips", DType::int64, Dims{});
+    const ValueId x = g.add_input("x", DType::float32, Dims{6, 300});
+    const ValueId w =
+        node(g, op::Transpose{.perm = {1, 0}}, {g.add_constant("w", floats<float>({300, 300}, 1))});
+    Graph b = Graph::inside(g);
+    b.add_input("trip", DType::int64, Dims{});
+    const ValueId go = b.add_input("go", DType::bool_, Dims{});
+    const ValueId v = b.add_input("v", DType::float32, Dims{6, 300});
+    b.add_output("go", go);
+    b.add_output("v", node(b, op::MatMul{}, {v, b.capture(w)}));
+    g.add_output("y", node(g, op::Loop{.body = body(std::move(b))}, {trips, -1, x}));
+    return g;
+  };
+  const Session s = with_standard_passes(
+      build, {{"trips", Tensor<int64_t>({}, {2})}, {"x", floats<float>({6, 300}, 2)}}, 1e-5);
+  CHECK(s.program().nodes().size() == 1);
+  CHECK(count<PackedMatMul>(s.program()) == 1);
+  CHECK(constant_bytes(s.program()) == 0);
+  CHECK(body_program<op::Loop>(s.program(), "body").given().size() == 3);  // nothing is captured
+}
+
+/// DequantizeLinear of a constant matrix of bytes, with a scale for each column.
+ValueId dequantized(Graph& g, int64_t rows, int64_t columns, int seed, std::string name = {}) {
+  Tensor<int8_t> codes{Extents{rows, columns}};
+  const AnyTensor random = floats<float>({rows, columns}, seed);
+  for (int64_t k = 0; k < codes.size(); ++k)
+    codes[k] = static_cast<int8_t>(random.view().as<float>()[k] * 127);
+  Tensor<float> scales{Extents{columns}};
+  for (int64_t k = 0; k < columns; ++k) scales[k] = 0.01f * static_cast<float>(k % 3 + 1);
+  return node(g, op::DequantizeLinear{},
+              {g.add_constant({}, std::move(codes)), g.add_constant({}, std::move(scales))}, {},
+              std::move(name));
+}
+
+TEST_CASE("branches of an If: products of bytes whose weights are dequantised outside") {
+  const auto build = [] {
+    Graph g;
+    g.add_input("sign", DType::bool_, Dims{});
+    const ValueId x = g.add_input("x", DType::float32, Dims{g.symbol("N"), 32});
+    const ValueId w = dequantized(g, 32, 32, 1);
+    const ValueId turned = node(g, op::Transpose{.perm = {1, 0}}, {w});
+    Graph yes = Graph::inside(g), no = Graph::inside(g);
+    const auto one = [](Graph& b, auto number) {
+      return b.add_constant({}, Tensor<decltype(number)>(Extents{}, {number}));
+    };
+    const auto rounded = [&](Graph& b, ValueId v, float step) {
+      const ValueId scale = one(b, step), zero = one(b, uint8_t{128});
+      return node(b, op::DequantizeLinear{}, {node(b, op::QuantizeLinear{}, {v, scale, zero}), scale, zero});
+    };
+    yes.add_output(
+        "y",
+        rounded(yes, node(yes, op::MatMul{}, {rounded(yes, yes.capture(x), 0.01f), yes.capture(w)}), 0.1f));
+    no.add_output("y", node(no, op::MatMul{}, {no.capture(x), no.capture(turned)}));
+    g.add_output("y", choose(g, std::move(yes), std::move(no)));
+    return g;
+  };
+  for (const bool sign : {true, false}) {
+    const Session s = with_standard_passes(build, {{"sign", truth(sign)}, {"x", floats<float>({5, 32}, 2)}},
+                                           sign ? 0.01 : 1e-5);
+    CHECK(count<QuantizedMatMul>(body_program<op::If>(s.program(), "then_branch")) == 1);
+    CHECK(count<PackedMatMul>(body_program<op::If>(s.program(), "else_branch")) == 1);
+    CHECK(s.program().nodes().size() == 1);
+    CHECK(constant_bytes(s.program()) < 1024);  // scales
+  }
+}
+
+TEST_CASE("the body of a SequenceMap: a product with a matrix that is dequantised outside") {
+  const auto build = [] {
+    Graph g;
+    const ValueId x = g.add_input("x", DType::float32, Dims{4, 6, 32});
+    const ValueId w = dequantized(g, 32, 32, 1);
+    Graph b = Graph::inside(g);
+    const ValueId item = b.add_input("item", DType::float32, Dims{});
+    b.add_output("product", node(b, op::MatMul{}, {item, b.capture(w)}));
+    const ValueId parts = node(g, op::SplitToSequence{.keepdims = 0}, {x});
+    const ValueId products = node(g, op::SequenceMap{.body = body(std::move(b))}, {parts});
+    g.add_output("y", node(g, op::ConcatFromSequence{.axis = 0}, {products}));
+    return g;
+  };
+  const Session s = with_standard_passes(build, {{"x", floats<float>({4, 6, 32}, 2)}}, 1e-5);
+  CHECK(count<PackedMatMul>(s.program()) == 1);
+  CHECK(constant_bytes(s.program()) == 0);
+}
+
+TEST_CASE("a body within a body: a product with a matrix that the outermost graph dequantises") {
+  const auto build = [] {
+    Graph g;
+    g.add_input("sign", DType::bool_, Dims{});
+    const ValueId trips = g.add_input("trips", DType::int64, Dims{});
+    const ValueId x = g.add_input("x", DType::float32, Dims{6, 32});
+    const ValueId w = dequantized(g, 32, 32, 1);
+    Graph b = Graph::inside(g);
+    b.add_input("trip", DType::int64, Dims{});
+    const ValueId go = b.add_input("go", DType::bool_, Dims{});
+    const ValueId v = b.add_input("v", DType::float32, Dims{6, 32});
+    Graph yes = Graph::inside(b), no = Graph::inside(b);
+    yes.add_output("y", node(yes, op::MatMul{}, {yes.capture(v), yes.capture(b.capture(w))}));
+    no.add_output("y", no.capture(v));
+    b.add_output("go", go);
+    b.add_output("v", choose(b, std::move(yes), std::move(no)));
+    g.add_output("y", node(g, op::Loop{.body = body(std::move(b))}, {trips, -1, x}));
+    return g;
+  };
+  for (const bool sign : {true, false}) {
+    const Session s = with_standard_passes(
+        build, {{"sign", truth(sign)}, {"trips", Tensor<int64_t>({}, {2})}, {"x", floats<float>({6, 32}, 2)}},
+        1e-5);
+    CHECK(count<PackedMatMul>(s.program()) == 1);
+    CHECK(s.program().nodes().size() == 1);
+    CHECK(constant_bytes(s.program()) == 0);
+  }
+}
+
+TEST_CASE("bodies whose passes leave a dequantised constant read the enclosing program's only one") {
+  constexpr int bodies = 10;
+  const auto build = [] {
+    Graph g;
+    g.add_input("sign", DType::bool_, Dims{});
+    const ValueId x = g.add_input("x", DType::float32, Dims{64, 64});
+    const ValueId w = dequantized(g, 64, 64, 1);
+    ValueId y = x;
+    for (int k = 0; k < bodies; ++k) {
+      Graph yes = Graph::inside(g), no = Graph::inside(g);
+      yes.add_output("y", node(yes, op::Add{}, {yes.capture(y), yes.capture(w)}));
+      no.add_output("y", no.capture(w));
+      y = choose(g, std::move(yes), std::move(no));
+    }
+    g.add_output("y", y);
+    return g;
+  };
+  for (const bool sign : {true, false}) {
+    const Session s =
+        with_standard_passes(build, {{"sign", truth(sign)}, {"x", floats<float>({64, 64}, 2)}}, 0);
+    CHECK(s.program().nodes().size() == bodies);
+    CHECK(constant_bytes(s.program()) == 64 * 64 * 4);
+  }
+}
+
+TEST_CASE("an error of a node over constants outside of a body names that node") {
+  Graph g;
+  g.add_input("sign", DType::bool_, Dims{});
+  const ValueId w = dequantized(g, 4, 4, 1);
+  const ValueId nine = g.add_constant({}, Tensor<int64_t>(Extents{1}, {9}));
+  const ValueId row = node(g, op::Gather{}, {w, nine}, {}, "row");
+  Graph yes = Graph::inside(g), no = Graph::inside(g);
+  yes.add_output("y", node(yes, op::Neg{}, {yes.capture(row)}));
+  no.add_output("y", no.capture(row));
+  g.add_output("y", choose(g, std::move(yes), std::move(no)));
+  const Session s(std::move(g), {.passes = standard_passes()});
+  tenon::test::check_error([&] { static_cast<void>(s.run({{"sign", truth(true)}})); },
+                           {"node 'row' (Gather-13): index 9 outside"});
+}
+
+TEST_CASE("a node from outside that a pass replaces in a body stays there") {
+  // Moves a Neg before the value that it reads: the value then has other numbers than outside.
+  constexpr Pass other{
+      "other",
+      [](Program& program) {
+        program.for_each<op::DequantizeLinear>([&](int n, const op::DequantizeLinear&) {
+          const ValueId w = program.node(n).outputs[0];
+          for (const int reader : std::vector<int>(program.readers(w).begin(), program.readers(w).end())) {
+            if (!program.node(reader).op.as<op::Neg>()) continue;
+            const std::vector<ValueId> in = program.node(n).inputs;
+            const ValueId minus = program.add_node(n, AnyOperator::make(op::DequantizeLinear{}), in)[0];
+            program.replace(n, AnyOperator::make(op::Neg{}), {minus});
+            program.replace(reader, AnyOperator::make(op::Identity{}), {w});
+            return;
+          }
+        });
+      },
+      fuse_qdq.keeps};
+  const auto build = [] {
+    Graph g;
+    g.add_input("sign", DType::bool_, Dims{});
+    const ValueId w = dequantized(g, 4, 4, 1);
+    Graph yes = Graph::inside(g), no = Graph::inside(g);
+    yes.add_output("y", node(yes, op::Neg{}, {yes.capture(w)}));
+    no.add_output("y", no.capture(w));
+    g.add_output("y", choose(g, std::move(yes), std::move(no)));
+    return g;
+  };
+  const Session plain(build()), passed(build(), {.passes = std::vector{other}});
+  for (const bool sign : {true, false}) {
+    const Outputs a = plain.run({{"sign", truth(sign)}}), b = passed.run({{"sign", truth(sign)}});
+    CHECK(tenon::test::same(a[0], b[0]));
+  }
 }
 
 TEST_CASE("a value that a run gives in place of its own is no constant in bodies") {

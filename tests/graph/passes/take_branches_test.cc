@@ -175,6 +175,48 @@ TEST_CASE("a condition that follows from extents; one that a run gives keeps the
         "node 'choice' (If-25) -> take_branches: its condition is known in the run only");
 }
 
+TEST_CASE("an If in the body of a Loop, whose condition follows from extents outside") {
+  const auto build = [] {
+    Graph g;
+    const ValueId x = g.add_input("x", DType::float32, Dims{g.symbol("N"), 3});
+    const ValueId extent = node(g, op::Shape{.end = 2, .start = 1}, {x});
+    const ValueId c =
+        node(g, op::Equal{}, {extent, g.add_constant({}, AnyTensor(Tensor<int64_t>({1}, {3})))});
+    // The first extent is known in the run only.
+    const ValueId open =
+        node(g, op::Equal{},
+             {node(g, op::Shape{.end = 1}, {x}), g.add_constant({}, AnyTensor(Tensor<int64_t>({1}, {4})))});
+    Graph b = Graph::inside(g);
+    b.add_input("trip", DType::int64, Dims{});
+    const ValueId go = b.add_input("go", DType::bool_, Dims{});
+    const ValueId v = b.add_input("v", DType::float32, Dims{});
+    Graph yes = Graph::inside(b), no = Graph::inside(b);
+    const ValueId inner = yes.capture(b.capture(c));
+    Graph deep = Graph::inside(yes), unused = Graph::inside(yes);
+    deep.add_output("z", node(deep, op::Neg{}, {deep.capture(yes.capture(v))}));
+    unused.add_output("z", unused.capture(yes.capture(v)));
+    yes.add_output("y", choose(yes, inner, std::move(deep), std::move(unused), 1, "inner")[0]);
+    no.add_output("y", no.capture(v));
+    const ValueId first = choose(b, b.capture(c), std::move(yes), std::move(no))[0];
+    Graph left = Graph::inside(b), right = Graph::inside(b);
+    left.add_output("z", node(left, op::Relu{}, {left.capture(first)}));
+    right.add_output("z", right.capture(first));
+    b.add_output("go", go);
+    b.add_output("v", choose(b, b.capture(open), std::move(left), std::move(right), 1, "open")[0]);
+    g.add_output("y", node(g, op::Loop{.body = body(std::move(b))},
+                           {g.add_constant({}, AnyTensor(Tensor<int64_t>({}, {3}))), -1, x}));
+    return g;
+  };
+  for (const int64_t n : {4, 5}) {
+    const Session s = checked(build, {{"x", floats<float>({n, 3}, 2)}});
+    int left = 0;
+    for (const Graph::Node& loop : s.program().nodes())
+      if (const auto* op = loop.op.as<op::Loop>())
+        left += ifs(dynamic_cast<const GraphBody&>(*op->body.body).program());
+    CHECK(left == 1);
+  }
+}
+
 TEST_CASE("only the branch that runs has to fit, and an error in it names its node") {
   const auto build = [](bool condition) {
     Graph g;
