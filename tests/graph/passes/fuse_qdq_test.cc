@@ -3,6 +3,7 @@
 
 #include <functional>
 
+#include "tenon/op/math/div.hpp"
 #include "tenon/op/math/max.hpp"
 #include "tenon/op/math/mul.hpp"
 #include "tenon/op/math/sigmoid.hpp"
@@ -284,6 +285,44 @@ TEST_CASE("fuse_qdq: sums, averages, functions, moves") {
           }),
           feeds, 4, 0);  // b has another scale, which a table changes
   }
+}
+
+TEST_CASE("fuse_qdq: a number of more axes than the bytes adds these to the result") {
+  for (const Extents& extents : {Extents{}, Extents{1}, Extents{1, 1}, Extents{1, 1, 1}}) {
+    CAPTURE(extents.size());
+    const auto build = [&] {
+      Net n;
+      const ValueId two = n.g.add_constant({}, Tensor<float>(extents, {2}));
+      n.g.add_output("y", n.quantize(node(n.g, op::Div{}, {n.input("x", {40}, 0.05f, 100), two}), 0.1f, 90));
+      return std::move(n.g);
+    };
+    check(build, {{"x", Net{}.feed({40}, 1)}}, extents.size() > 1 ? 3 : 1, 0);
+  }
+}
+
+TEST_CASE("fuse_qdq: a Gemm whose C has a number for each row has no bias of columns") {
+  for (const bool restored : {false, true})
+    for (const bool column : {false, true}) {
+      CAPTURE(restored);
+      CAPTURE(column);
+      const auto build = [&] {
+        Net n;
+        const Extents extents = column ? Extents{8, 1} : Extents{1, 8};
+        ValueId c = -1;
+        if (restored) {
+          Tensor<int32_t> whole{extents};
+          for (int k = 0; k < 8; ++k) whole[k] = 1000 * k;
+          c = node(n.g, op::DequantizeLinear{}, {n.g.add_constant({}, std::move(whole)), one(n.g, 0.0002f)});
+        } else {
+          c = n.g.add_constant({}, floats<float>(extents, 4));
+        }
+        const ValueId y =
+            node(n.g, op::Gemm{}, {n.input("x", {8, 16}, 0.02f, 128), n.weights({16, 8}, 1, 3), c});
+        n.g.add_output("y", n.quantize(y, 0.02f, 128));
+        return std::move(n.g);
+      };
+      check(build, {{"x", Net{}.feed({8, 16}, 1)}}, column ? 3 : 1, 1);
+    }
 }
 
 TEST_CASE("fuse_qdq: bytes are ordered in place of floats") {

@@ -1,6 +1,7 @@
 // Functions of one tensor of bytes: tables of 256 results.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <vector>
 
@@ -27,10 +28,13 @@ class FunctionsOfBytes {
     const Graph::Node& n = program_.node(m);
     const bool function = n.op.elements() == op::Elements::function;
     if (!is_elementwise(n)) return false;
+    // A number must not add axes.
+    const auto varies = [&](ValueId u) { return u >= 0 && !program_.stored(u); };
+    const auto x = std::ranges::find_if(n.inputs, varies);
+    if (x == n.inputs.end()) return false;
     for (std::size_t k = 0; k < n.inputs.size(); ++k) {
       const ValueId u = n.inputs[k];
-      if (u >= 0 && program_.stored(u) ? !(function && k > 0) && !number(program_, u, v)
-                                       : u >= 0 && !take(u, depth + 1))
+      if (varies(u) ? !take(u, depth + 1) : u >= 0 && !(function && k > 0) && !number(program_, u, *x))
         return false;
     }
     numbers_[v] = -1;

@@ -154,6 +154,10 @@ inline void fuse_product(Program& program, int number, bool gemm, bool trans_b, 
   q.k = w->data->extents()[trans_b ? 1 : 0];
   q.n = w->data->extents()[trans_b ? 0 : 1];
   if (q.k > most_products) return program.skipped(number, "sums may leave the reach of 32 bits");
+  const auto is_row = [&](ValueId v) {
+    const Dims& c = program.info(v).dims;
+    return c.count().is(q.n) && c.rank() >= 1 && c.rank() <= dims.rank() && c[c.rank() - 1].is(q.n);
+  };
   auto end = end_of(program, n.outputs[0]);
   ValueId row = bias;
   const int sum = program.only_reader(n.outputs[0]);
@@ -161,13 +165,11 @@ inline void fuse_product(Program& program, int number, bool gemm, bool trans_b, 
     // A bias per column lies between the product and its quantisation.
     const Graph::Node& add = program.node(sum);
     row = add.inputs[add.inputs[0] == n.outputs[0] ? 1 : 0];
-    const Dims& c = program.info(row).dims;
-    if (c.count().is(q.n) && c.rank() >= 1 && c.rank() <= dims.rank() && c[c.rank() - 1].is(q.n))
-      end = end_of(program, add.outputs[0]);
+    if (is_row(row)) end = end_of(program, add.outputs[0]);
     if (end) end->with = str_cat(", with ", program.label(sum), end->with);
   }
   if (end) q.y = end->y, q.scales = scales_of(*w, a->as, end->y.as, q.n);
-  if (!end || !set_bias(program, *w, a->as, end->y.as, row, q.n, q.bias))
+  if (!end || (row >= 0 && !is_row(row)) || !set_bias(program, *w, a->as, end->y.as, row, q.n, q.bias))
     return fuse_to_floats(program, number, *a, *w, trans_b, bias);
   q.b = packed_matrix(program, *w->data, w->zero, trans_b);
   program.applied(number, "in integers", end->with);
