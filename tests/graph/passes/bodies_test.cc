@@ -1,5 +1,8 @@
 // Passes in the bodies of If, Loop, Scan and SequenceMap.
 #include "tenon/graph/passes.hpp"
+
+#include <set>
+
 #include "tenon/op/controlflow/if.hpp"
 #include "tenon/op/controlflow/loop.hpp"
 #include "tenon/op/controlflow/scan.hpp"
@@ -416,6 +419,36 @@ TEST_CASE("bodies whose passes leave a dequantised constant read the enclosing p
         with_standard_passes(build, {{"sign", truth(sign)}, {"x", floats<float>({64, 64}, 2)}}, 0);
     CHECK(s.program().nodes().size() == bodies);
     CHECK(constant_bytes(s.program()) == 64 * 64 * 4);
+  }
+}
+
+TEST_CASE("bodies with one convolution's weights, dequantised outside, have these packed once") {
+  const auto build = [] {
+    Graph g;
+    g.add_input("sign", DType::bool_, Dims{});
+    const ValueId x = g.add_input("x", DType::float32, Dims{1, 16, 9, 9});
+    Tensor<int8_t> codes{Extents{16, 16, 3, 3}};
+    for (int64_t k = 0; k < codes.size(); ++k) codes[k] = static_cast<int8_t>(k * 37 % 255 - 127);
+    const ValueId w =
+        node(g, op::DequantizeLinear{},
+             {g.add_constant({}, std::move(codes)), g.add_constant({}, Tensor<float>(Extents{}, {0.001f}))});
+    const auto convolved = [&](const Ints& pads) {
+      Graph b = Graph::inside(g);
+      b.add_output("y", node(b, op::Conv{.pads = pads}, {b.capture(x), b.capture(w)}));
+      return b;
+    };
+    g.add_output("y", choose(g, convolved({1, 1, 1, 1}), convolved({2, 0, 0, 2})));
+    return g;
+  };
+  for (const bool sign : {true, false}) {
+    const Session s =
+        with_standard_passes(build, {{"sign", truth(sign)}, {"x", floats<float>({1, 16, 9, 9}, 2)}}, 1e-5);
+    CHECK(constant_bytes(s.program()) == 0);
+    std::set<const void*> weights;
+    for (const char* branch : {"then_branch", "else_branch"})
+      for (const Graph::Node& n : body_program<op::If>(s.program(), branch).nodes())
+        if (const auto* conv = n.op.as<BlockedConv>()) weights.insert(conv->weights.data());
+    CHECK(weights.size() == 1);
   }
 }
 

@@ -6,8 +6,7 @@
 #include <set>
 
 #include "tenon/base/thread_pool.hpp"
-#include "tenon/graph/passes/pack_narrow.hpp"
-#include "tenon/graph/passes/pack_quantized.hpp"
+#include "tenon/graph/passes.hpp"
 #include "tests/graph/passes/check.hpp"
 
 namespace tenon::passes {
@@ -59,8 +58,8 @@ Graph byte_product(const AnyTensor& b, const AnyTensor& zero) {
   return g;
 }
 
-Program compiled(const Graph& g, SharedConstants* shared) {
-  const Pass passes[] = {pack_narrow, pack_matmul, pack_quantized};
+Program compiled(const Graph& g, SharedConstants* shared,
+                 std::vector<Pass> passes = {pack_narrow, pack_matmul, pack_quantized}) {
   ProgramOptions options;
   options.passes = passes, options.shared = shared;
   return Program(g, {g.outputs()[0].second}, {}, options);
@@ -102,6 +101,73 @@ TEST_CASE("shared constants: programs with equal constants have one packed matri
     CHECK(matrix_of(a) == matrix_of(b));
     CHECK(matrix_of(a) != matrix_of(of_other));
     CHECK(matrix_of(a) != matrix_of(alone));
+  }
+}
+
+TEST_CASE(
+    "shared constants: programs with equal weights of convolutions and recurrent layers have them once") {
+  const auto net = [](const auto& op, DType type, const Dims& x, const AnyTensor& w, int seed = 2) {
+    Graph g;
+    std::vector<ValueId> in{g.add_input("x", type, x), g.add_constant({}, w)};
+    if constexpr (std::is_same_v<std::remove_cvref_t<decltype(op)>, op::GRU>) {
+      in.push_back(g.add_constant({}, floats<float>({1, 12, 4}, seed)));
+    } else if (type == DType::uint8) {
+      const ValueId scale = g.add_constant({}, Tensor<float>({}, {0.01f})),
+                    zero = g.add_constant({}, Tensor<uint8_t>({}, {100}));
+      in = {in[0], scale, zero, in[1], scale, g.add_constant({}, Tensor<int8_t>({}, {0})), scale, zero};
+    }
+    g.add_output("y", node(g, op, in));
+    return g;
+  };
+  const auto conv = [&](int seed) {
+    return net(op::Conv{}, DType::float32, {1, 16, 9, 9}, floats<float>({16, 16, 3, 3}, seed));
+  };
+  const auto bytes = [&](int seed) {
+    return net(op::QLinearConv{}, DType::uint8, {1, 16, 9, 9},
+               bytes_of(DType::int8, {16, 16, 3, 3}, static_cast<uint32_t>(seed)));
+  };
+  struct Case {
+    const char* name;
+    std::function<Graph(int)> make;
+    std::vector<Pass> passes;
+  };
+  const Case cases[] = {{"packed", conv, {fuse_convolution, pack_convolution}},
+                        {"blocked", conv, {fuse_convolution, allow_winograd, block_channels}},
+                        {"transposed",
+                         [&](int seed) {
+                           return net(op::ConvTranspose{.strides = {2, 2}}, DType::float32, {1, 16, 9, 9},
+                                      floats<float>({16, 16, 3, 3}, seed));
+                         },
+                         {pack_convolution}},
+                        {"bytes", bytes, {fuse_qdq, pack_quantized}},
+                        {"bytes with channels last", bytes, {fuse_qdq, channels_last, pack_quantized}},
+                        {"recurrent",
+                         [&](int seed) {
+                           return net(op::GRU{.hidden_size = 4}, DType::float32, {9, 2, 8},
+                                      floats<float>({1, 12, 8}, seed));
+                         },
+                         {pack_recurrent}}};
+  const auto weights_of = [](const Program& p) -> const void* {
+    for (const Graph::Node& n : p.nodes()) {
+      if (const auto* packed = n.op.as<PackedConv>()) return packed->weights.data();
+      if (const auto* blocked = n.op.as<BlockedConv>()) return blocked->weights.data();
+      if (const auto* transposed = n.op.as<PackedConvTranspose>()) return transposed->weights.data();
+      if (const auto* quantized = n.op.as<QuantizedConv>()) return quantized->weights.data();
+      if (const auto* last = n.op.as<LastConv>()) return last->weights.data();
+      if (const auto* recurrent = n.op.as<PackedRecurrent<op::GRU>>()) return recurrent->w.data();
+    }
+    return nullptr;
+  };
+  for (const Case& c : cases) {
+    CAPTURE(c.name);
+    SharedConstants shared;
+    const Program a = compiled(c.make(1), &shared, c.passes), b = compiled(c.make(1), &shared, c.passes),
+                  other = compiled(c.make(3), &shared, c.passes),
+                  alone = compiled(c.make(1), nullptr, c.passes);
+    REQUIRE(weights_of(a) != nullptr);
+    CHECK(weights_of(a) == weights_of(b));
+    CHECK(weights_of(a) != weights_of(other));
+    CHECK(weights_of(a) != weights_of(alone));
   }
 }
 

@@ -10,6 +10,7 @@
 #include "tenon/base/lasting.hpp"
 #include "tenon/graph/fused/blocked_conv.hpp"
 #include "tenon/graph/passes/fuse_convolution.hpp"
+#include "tenon/graph/passes/shared_layout.hpp"
 #include "tenon/op/math/elu.hpp"
 #include "tenon/op/math/gelu.hpp"
 #include "tenon/op/math/hard_sigmoid.hpp"
@@ -112,12 +113,20 @@ class ChannelBlocks {
     BlockedConv blocked{.conv = conv.conv, .bounds = conv.bounds, .block = block_, .extents = conv.extents};
     blocked.plain_x = x_is_plain && g.groups == 1 && g.in_channels <= 4;
     if (conv.winograd) blocked.winograd = winograd_for(g, blocked.plain_x, dims(p_.node(n).outputs[0]));
-    blocked.weights = Storage::make<float>(kernels::blocked_conv_weight_size<float>(g, blocked.winograd),
-                                           lasting_allocator());
-    kernels::blocked_conv_pack_weights<float>(g, blocked.winograd,
-                                              {static_cast<const float*>(conv.weights.data()),
-                                               conv.factors.empty() ? nullptr : conv.factors.data()},
-                                              blocked.weights.as<float>());
+    const auto key = [&](ConstantKey& of) {
+      add_weights(of, DType::float32, conv.extents, g.groups, conv.weights.data());
+      add_numbers(of, conv.factors);
+      of.add(blocked.winograd);
+    };
+    blocked.weights = shared_weights(p_, "blocked filter", key, [&] {
+      Storage weights = Storage::make<float>(kernels::blocked_conv_weight_size<float>(g, blocked.winograd),
+                                             lasting_allocator());
+      kernels::blocked_conv_pack_weights<float>(g, blocked.winograd,
+                                                {static_cast<const float*>(conv.weights.data()),
+                                                 conv.factors.empty() ? nullptr : conv.factors.data()},
+                                                weights.as<float>());
+      return weights;
+    });
     if (conv.bias) blocked.bias = in_blocks(static_cast<const float*>(conv.bias.data()), g.out_channels);
     std::vector<ValueId> inputs{blocked.plain_x ? in[0] : to_blocks(n, in[0], g.in_channels)};
     if (in.size() > 1) inputs.push_back(to_blocks(n, in[1], g.out_channels));

@@ -97,11 +97,18 @@ class ChannelsLast {
       return p_.skipped(n, "scales are large");
     if (!q.plain) return p_.skipped(n, "weights have zero points");
     const auto* const w = static_cast<const int8_t*>(q.plain.data());
-    c.weights =
-        Storage::make<int32_t>(kernels::quant_conv_last_weight_size(g, c.plain_x, w), lasting_allocator());
-    kernels::quant_conv_last_pack(g, c.plain_x, w,
-                                  q.bias ? static_cast<const int32_t*>(q.bias.data()) : nullptr,
-                                  raised(q.x).zero, c.weights.as<int32_t>());
+    const auto* const bias = q.bias ? static_cast<const int32_t*>(q.bias.data()) : nullptr;
+    const int32_t zero = raised(q.x).zero;
+    const auto key = [&](ConstantKey& of) {
+      add_weights(of, DType::int8, q.extents, g.groups, w);
+      of.add_content(bias, bias == nullptr ? 0 : q.bias.size_bytes()).add(zero, c.plain_x);
+    };
+    c.weights = shared_weights(p_, "filter with channels last", key, [&] {
+      Storage weights =
+          Storage::make<int32_t>(kernels::quant_conv_last_weight_size(g, c.plain_x, w), lasting_allocator());
+      kernels::quant_conv_last_pack(g, c.plain_x, w, bias, zero, weights.as<int32_t>());
+      return weights;
+    });
     if (!c.plain_x) c.x = raised(c.x);
     give(n, add(n, AnyOperator::make(c), {c.plain_x ? x : to_last(n, x)}), "channels last");
   }

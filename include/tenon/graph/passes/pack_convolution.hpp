@@ -6,6 +6,7 @@
 #include "tenon/graph/fused/fused_conv.hpp"
 #include "tenon/graph/fused/packed_conv_transpose.hpp"
 #include "tenon/graph/passes/match.hpp"
+#include "tenon/graph/passes/shared_layout.hpp"
 
 namespace tenon::TENON_ABI::passes {
 
@@ -34,15 +35,22 @@ inline void pack_transposed(Program& program, int n, const op::ConvTranspose& op
       layout.geometry<kernels::ConvGeometry>(1, op.group, packed.extents[0], packed.extents[1] * op.group);
   if (known) operands[1] = -1;
   else g.in = g.out = nullptr;
+  const auto add = [&](ConstantKey& key) {
+    add_weights(key, w->dtype(), packed.extents, op.group, w->data());
+    for (int k = 0; k < g.rank; ++k) key.add(g.strides[k], g.dilations[k], g.pads[k]);
+  };
   std::string_view why;
   visit_types<float, double>(compute_dtype(w->dtype()), [&]<class C>() {
-    Scratch scratch;
     const int64_t size = kernels::conv_transpose_packed_weight_size<C>(g);
-    packed.weights = Storage::make<C>(size, lasting_allocator());
-    if (size == 0) why = "for such extents the weights are read as they are";
-    else if (!kernels::conv_transpose_pack_weights(g, op::numbers<C>(scratch, w->view()),
-                                                   packed.weights.as<C>()))
-      why = "a weight is not finite";
+    if (size == 0) return void(why = "for such extents the weights are read as they are");
+    packed.weights = shared_weights(program, "transposed filter", add, [&] {
+      Scratch scratch;
+      Storage weights = Storage::make<C>(size, lasting_allocator());
+      const bool finite =
+          kernels::conv_transpose_pack_weights(g, op::numbers<C>(scratch, w->view()), weights.as<C>());
+      return finite ? weights : Storage();
+    });
+    if (!packed.weights) why = "a weight is not finite";
   });
   if (!why.empty()) return program.skipped(n, why);
   program.applied(n, "packed");
@@ -61,10 +69,18 @@ inline void apply_pack_convolution(Program& program) {
     constexpr int64_t one = 1;
     g.kernel = fused.extents.size() > 2 ? fused.extents.begin() + 2 : &one;
     PackedConv packed{fused.conv, fused.bounds, fused.element, fused.extents, {}, fused.bias};
-    const Storage plain = fused.plain_weights();
-    visit_types<float, double>(compute_dtype(fused.element), [&]<class C>() {
-      packed.weights = Storage::make<C>(kernels::conv_packed_weight_size<C>(g), lasting_allocator());
-      kernels::conv_pack_weights(g, static_cast<const C*>(plain.data()), packed.weights.as<C>());
+    const auto add = [&](ConstantKey& key) {
+      detail::add_weights(key, compute_dtype(fused.element), fused.extents, g.groups, fused.weights.data());
+      detail::add_numbers(key, fused.factors);
+    };
+    packed.weights = detail::shared_weights(program, "filter", add, [&] {
+      const Storage plain = fused.plain_weights();
+      Storage weights;
+      visit_types<float, double>(compute_dtype(fused.element), [&]<class C>() {
+        weights = Storage::make<C>(kernels::conv_packed_weight_size<C>(g), lasting_allocator());
+        kernels::conv_pack_weights(g, static_cast<const C*>(plain.data()), weights.as<C>());
+      });
+      return weights;
     });
     program.applied(n, "packed");
     program.replace(n, AnyOperator::make(packed), program.node(n).inputs);

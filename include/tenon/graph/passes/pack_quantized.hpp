@@ -77,7 +77,7 @@ inline void apply_pack_quantized(Program& program) {
     QuantizedConv q = conv;
     kernels::QuantConvArgs args;
     args.w = q.plain.data(), args.w_signed = true;
-    q.weights = packed_filter(q, args);
+    q.weights = packed_filter(program, q, args);
     q.plain = {};
     program.applied(number, "packed");
     program.replace(number, AnyOperator::make(q), program.node(number).inputs);

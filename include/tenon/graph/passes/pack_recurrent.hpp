@@ -4,6 +4,7 @@
 #include "tenon/base/lasting.hpp"
 #include "tenon/graph/fused/packed_recurrent.hpp"
 #include "tenon/graph/passes/packed.hpp"
+#include "tenon/graph/passes/shared_layout.hpp"
 #include "tenon/op/rnn/gru.hpp"
 #include "tenon/op/rnn/lstm.hpp"
 #include "tenon/op/rnn/rnn.hpp"
@@ -33,9 +34,13 @@ void pack_recurrent(Program& program) {
       args.b_row = 1;
       args.b_col = args.k;
       const int64_t directions = w->extents()[0], size = kernels::packed_b_size<C>(args.k, args.n);
-      packed.w = Storage::make<C>(directions * size, lasting_allocator());
-      for (int64_t d = 0; d < directions; ++d, args.b += args.n * args.k)
-        kernels::pack_b(args, packed.w.template as<C>() + d * size);
+      const auto add = [&](ConstantKey& key) { add_tensor(key, w); };
+      packed.w = shared_weights(program, "recurrent", add, [&] {
+        Storage all = Storage::make<C>(directions * size, lasting_allocator());
+        for (int64_t d = 0; d < directions; ++d, args.b += args.n * args.k)
+          kernels::pack_b(args, all.as<C>() + d * size);
+        return all;
+      });
     });
     program.applied(number, "packed");
     std::vector<ValueId> operands = n.inputs;

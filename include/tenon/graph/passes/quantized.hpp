@@ -97,16 +97,15 @@ inline Storage packed_matrix(const Program& program, const AnyTensor& b, const A
     key.add(transposed);
     detail::add_tensor(key, &b), detail::add_tensor(key, zero);
   };
-  const auto held = detail::shared_layout<Storage>(program, "bytes", add, [&] {
+  return detail::shared_weights(program, "bytes", add, [&] {
     Storage packed = Storage::make<int32_t>(kernels::quant_packed_b_size(args), lasting_allocator());
     kernels::quant_pack_b(args, packed.as<int32_t>());
-    return std::make_shared<Storage>(std::move(packed));
+    return packed;
   });
-  return Storage::keep(static_cast<const void*>(held->data()), held->size_bytes(), held);
 }
 
 /// Weights of the extents of `q` as quant_conv reads them.
-inline Storage packed_filter(const QuantizedConv& q, kernels::QuantConvArgs args) {
+inline Storage packed_filter(const Program& program, const QuantizedConv& q, kernels::QuantConvArgs args) {
   const Extents& e = q.extents;
   kernels::ConvGeometry& g = args.geometry;
   constexpr int64_t one = 1;
@@ -115,14 +114,23 @@ inline Storage packed_filter(const QuantizedConv& q, kernels::QuantConvArgs args
   g.in_channels = e[1] * g.groups;
   g.out_channels = e[0];
   g.kernel = e.size() > 2 ? &e[2] : &one;
-  Storage packed = Storage::make<int32_t>(kernels::quant_conv_packed_weight_size(args), lasting_allocator());
-  kernels::quant_conv_pack_weights(args, packed.as<int32_t>());
-  return packed;
+  const auto add = [&](ConstantKey& key) {
+    const DType type = args.w_signed ? DType::int8 : DType::uint8;
+    detail::add_weights(key, type, e, g.groups, args.w);
+    const int64_t zeros = args.w_zero == nullptr ? 0 : args.w_zero_step != 0 ? e[0] : 1;
+    key.add_content(args.w_zero, static_cast<std::size_t>(zeros));
+  };
+  return detail::shared_weights(program, "filter of bytes", add, [&] {
+    Storage packed =
+        Storage::make<int32_t>(kernels::quant_conv_packed_weight_size(args), lasting_allocator());
+    kernels::quant_conv_pack_weights(args, packed.as<int32_t>());
+    return packed;
+  });
 }
 
 /// Gives a convolution its weights: plain ones, whose layout later passes choose, if they fit into int8
 /// without their zero points.
-inline void set_filter(QuantizedConv& q, const Weights& w) {
+inline void set_filter(const Program& program, QuantizedConv& q, const Weights& w) {
   const AnyTensor& from = *w.data;
   const int64_t size = from.size(), each = size / q.extents[0];
   const auto zero_at = [&](int64_t c) {
@@ -153,7 +161,7 @@ inline void set_filter(QuantizedConv& q, const Weights& w) {
   kernels::QuantConvArgs args;
   args.w = from.data(), args.w_signed = from.dtype() == DType::int8;
   if (w.zero != nullptr) args.w_zero = w.zero->data(), args.w_zero_step = w.zero->size() > 1;
-  q.weights = packed_filter(q, args);
+  q.weights = packed_filter(program, q, args);
 }
 
 }  // namespace quantized_detail

@@ -3,7 +3,9 @@
 
 #include <memory>
 #include <string_view>
+#include <vector>
 
+#include "tenon/base/storage.hpp"
 #include "tenon/graph/program.hpp"
 #include "tenon/graph/shared_constants.hpp"
 #include "tenon/simd/arch.hpp"
@@ -34,6 +36,26 @@ std::shared_ptr<T> shared_layout(const Program& program, std::string_view kind, 
   ConstantKey key = key_of_level(kind);
   add(key);
   return shared->get<T>(key, make);
+}
+
+/// The same for weights: make() returns Storage, or an empty handle if they have no such layout.
+template <class Add, class Make>
+Storage shared_weights(const Program& program, std::string_view kind, Add add, Make make) {
+  const auto held =
+      shared_layout<Storage>(program, kind, add, [&] { return std::make_shared<Storage>(make()); });
+  if (!*held) return {};
+  return Storage::keep(static_cast<const void*>(held->data()), held->size_bytes(), held);
+}
+
+/// Adds a convolution's weights, in ONNX's order, and what packing them depends on.
+inline void add_weights(ConstantKey& key, DType type, const Extents& extents, int64_t group,
+                        const void* weights) {
+  key.add(type, extents.size(), group);
+  for (const int64_t extent : extents) key.add(extent);
+  key.add_content(weights, static_cast<std::size_t>(packed_bytes(extent_product(extents), type)));
+}
+inline void add_numbers(ConstantKey& key, const std::vector<double>& numbers) {
+  key.add_content(numbers.data(), numbers.size() * sizeof(double));
 }
 
 }  // namespace tenon::TENON_ABI::passes::detail

@@ -74,7 +74,7 @@ inline void fuse_conv(Program& program, int number, const op::Conv& conv) {
   q.scales = scales_of(*w, x->as, end->y.as, channels);
   if (!set_bias(program, *w, x->as, end->y.as, input(n, 2), channels, q.bias))
     return program.skipped(number, "the bias is not constant, or not in reach of 32 bits");
-  set_filter(q, *w);
+  set_filter(program, q, *w);
   program.applied(number, "in integers", end->with);
   program.replace(end->node, AnyOperator::make(q), {x->v}, number);
 }
@@ -97,7 +97,7 @@ inline void fuse_linear_conv(Program& program, int number, const op::QLinearConv
     q.bias = Storage::make<int32_t>(b->size());
     std::copy_n(b->view().as<int32_t>().data(), b->size(), q.bias.as<int32_t>());
   }
-  set_filter(q, *w);
+  set_filter(program, q, *w);
   program.applied(number, "its weights are constant");
   program.replace(number, AnyOperator::make(q), {n.inputs[0]});
 }
