@@ -5,7 +5,10 @@
 macro(tenon_find_xsimd)
   if(NOT TARGET Tenon::xsimd)
     if(TARGET xsimd)
+      # A target of this build names one folder for the build and one for the installation, by generator expressions.
       get_target_property(Tenon_XSIMD_INCLUDE_DIR xsimd INTERFACE_INCLUDE_DIRECTORIES)
+      string(REGEX REPLACE "[$]<BUILD_INTERFACE:([^>]*)>" "\\1" Tenon_XSIMD_INCLUDE_DIR "${Tenon_XSIMD_INCLUDE_DIR}")
+      string(GENEX_STRIP "${Tenon_XSIMD_INCLUDE_DIR}" Tenon_XSIMD_INCLUDE_DIR)
     else()
       find_path(Tenon_XSIMD_INCLUDE_DIR xsimd/xsimd.hpp HINTS ENV TENON_XSIMD "${PACKAGE_PREFIX_DIR}/include")
       mark_as_advanced(Tenon_XSIMD_INCLUDE_DIR)

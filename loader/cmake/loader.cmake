@@ -49,6 +49,14 @@ if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYP
   set(CMAKE_BUILD_TYPE Release)
 endif()
 
+# A project around Tenon may join sources into units, which have other objects than those that are sealed here, and may
+# hide names, which programs take from a shared library.
+set(CMAKE_UNITY_BUILD OFF)
+if(BUILD_SHARED_LIBS)
+  set(CMAKE_CXX_VISIBILITY_PRESET default)
+  set(CMAKE_VISIBILITY_INLINES_HIDDEN OFF)
+endif()
+
 # Kernels: for each of several levels a library with flags of its own, which seal.sh makes safe to link with
 # the others. Its objects become parts of Tenon::loader, renamed, for an archive with two members of one name
 # cannot be taken apart again. Link-time optimisation would mix functions of all levels. A single level has
@@ -149,7 +157,7 @@ add_custom_command(OUTPUT "${embedded}"
   DEPENDS tenon_embed "${PROJECT_SOURCE_DIR}/loader/NOTICE" ${headers} "${PROJECT_BINARY_DIR}/include/tenon/tenon.hpp" ${xsimd}
   WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}" COMMENT "Writing loader/embedded_headers.cc" VERBATIM)
 
-# tenon_join(TARGET SOURCE…): compiles up to six sources of a folder as one unit, as Bazel's build does
+# tenon_join(TARGET SOURCE…): compiles up to ten sources of a folder as one unit, as Bazel's build does
 # (loader/bazel/units.bzl).
 function(tenon_join target)
   set(folders)
