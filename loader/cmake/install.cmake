@@ -1,4 +1,4 @@
-# Headers, libraries, the tools, and files for find_package and pkg-config. All of them find each other by
+# Headers, libraries, the tools, files for find_package and pkg-config, and the licences. All of them find each other by
 # paths from where they lie themselves, so that the prefix can be moved. Components: headers, loader, tool, mpi.
 include(CMakePackageConfigHelpers)
 set(folder "${CMAKE_INSTALL_LIBDIR}/cmake/Tenon")
@@ -9,14 +9,27 @@ install(FILES "${PROJECT_BINARY_DIR}/include/tenon/tenon.hpp" DESTINATION "${CMA
   COMPONENT headers)
 install(FILES "${PROJECT_BINARY_DIR}/include/tenon/op/com.microsoft.hpp"
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/tenon/op" COMPONENT headers)
+# xsimd's code is in everything that is compiled.
+install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" "${PROJECT_SOURCE_DIR}/loader/NOTICE" DESTINATION "${CMAKE_INSTALL_DOCDIR}"
+  COMPONENT headers)
 install(TARGETS tenon EXPORT TenonTargets)
 install(EXPORT TenonTargets NAMESPACE Tenon:: DESTINATION "${folder}" COMPONENT headers)
 
+# A library is for one architecture, and a shared one brings along what it links.
+set(TENON_LINKS_MODULES OFF)
+set(architecture ARCH_INDEPENDENT)
+if(TARGET tenon_loader)
+  set(architecture)
+  get_target_property(type tenon_loader TYPE)
+  if(type STREQUAL "STATIC_LIBRARY")
+    set(TENON_LINKS_MODULES ON)
+  endif()
+endif()
 # Until version 1 a minor version may break what the one before it had.
 configure_package_config_file("${CMAKE_CURRENT_LIST_DIR}/TenonConfig.cmake.in" "${PROJECT_BINARY_DIR}/TenonConfig.cmake"
   INSTALL_DESTINATION "${folder}" NO_SET_AND_CHECK_MACRO)
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/TenonConfigVersion.cmake" COMPATIBILITY SameMinorVersion
-  ARCH_INDEPENDENT)
+  ${architecture})
 install(FILES "${PROJECT_BINARY_DIR}/TenonConfig.cmake" "${PROJECT_BINARY_DIR}/TenonConfigVersion.cmake"
   "${CMAKE_CURRENT_LIST_DIR}/TenonDependencies.cmake" DESTINATION "${folder}" COMPONENT headers)
 
@@ -46,13 +59,11 @@ if(TARGET tenon_loader)
     install(TARGETS tenon_mpi COMPONENT mpi)
   endif()
 
-  # Who links the static library links what it needs; the shared one brings it along.
-  list(JOIN TENON_LOADER_MODULES " " modules)
-  get_target_property(type tenon_loader TYPE)
-  if(type STREQUAL "STATIC_LIBRARY")
-    set(PC_REQUIRES "Requires: tenon = ${PROJECT_VERSION} ${modules}")
+  set(PC_REQUIRES "tenon = ${PROJECT_VERSION}")
+  if(TENON_LINKS_MODULES)
+    list(JOIN TENON_LOADER_MODULES " " modules)
+    string(APPEND PC_REQUIRES " ${modules}")
   else()
-    set(PC_REQUIRES "Requires: tenon = ${PROJECT_VERSION}")
     file(RELATIVE_PATH from_tool "/${CMAKE_INSTALL_BINDIR}" "/${CMAKE_INSTALL_LIBDIR}")
     set_target_properties(${programs} PROPERTIES INSTALL_RPATH "$ORIGIN/${from_tool}")
   endif()
@@ -63,6 +74,8 @@ if(TARGET tenon_loader)
   get_target_property(PC_DEFINITIONS tenon_loader INTERFACE_COMPILE_DEFINITIONS)
   list(TRANSFORM PC_DEFINITIONS PREPEND -D)
   list(JOIN PC_DEFINITIONS " " PC_DEFINITIONS)
-  configure_file("${CMAKE_CURRENT_LIST_DIR}/tenon-loader.pc.in" "${PROJECT_BINARY_DIR}/tenon-loader.pc" @ONLY)
-  install(FILES "${PROJECT_BINARY_DIR}/tenon-loader.pc" DESTINATION "${pc_folder}" COMPONENT loader)
+  foreach(name tenon-loader tenon-com-microsoft)
+    configure_file("${CMAKE_CURRENT_LIST_DIR}/${name}.pc.in" "${PROJECT_BINARY_DIR}/${name}.pc" @ONLY)
+    install(FILES "${PROJECT_BINARY_DIR}/${name}.pc" DESTINATION "${pc_folder}" COMPONENT loader)
+  endforeach()
 endif()

@@ -26,7 +26,7 @@ programs=$(realpath tests/packages)
 pack=$(realpath tests/pack)
 tree="$work/the tree" prefix="$work/moved here"
 mkdir "$tree"
-cp -rL CMakeLists.txt include loader "$tree"
+cp -rL CMakeLists.txt LICENSE include loader "$tree"
 cd "$work" || exit 1
 command -v ninja > /dev/null && export CMAKE_GENERATOR=Ninja
 unset CXX CXXFLAGS PKG_CONFIG_PATH
@@ -40,6 +40,9 @@ quietly cmake --install build
 mv "$work/first prefix" "$prefix"
 diff <(cd "$tree/include" && find . -name '*.hpp' | sort) <(cd "$prefix/include" && find . -type f | sort) ||
   fail "other headers are installed"
+for licence in LICENSE loader/NOTICE; do
+  cmp "$tree/$licence" "$prefix/share/doc/Tenon/${licence##*/}" || fail "$licence is not installed"
+done
 for umbrella in tenon/tenon.hpp tenon/op/com.microsoft.hpp; do
   cmp "$tree/include/$umbrella" "$prefix/include/$umbrella" || fail "CMake writes another $umbrella"
 done
@@ -125,6 +128,27 @@ done
 diff -r "$(dirname "$units")/com_microsoft_units" loader/com_microsoft/com_microsoft_units ||
   fail "com_microsoft: CMake's units are not Bazel's"
 [ "$(ls loader/units)" = "$(cd "$units" && ls -d operator_units kernels_*_units | sort)" ] || fail "other levels"
+
+# Within a project that has xsimd's tree in itself, joins sources, and hides names, in a shared library: the tool has
+# xsimd's texts, kernels are sealed as they are, and the library exports its names.
+quietly project around -DTENON_LOADER=ON -DTREE="$tree" -DCMAKE_EXPORT_COMPILE_COMMANDS=ON << 'END'
+find_path(FOLDER xsimd/xsimd.hpp HINTS ENV TENON_XSIMD)
+add_library(xsimd INTERFACE)
+target_include_directories(xsimd INTERFACE "$<BUILD_INTERFACE:${FOLDER}>" "$<INSTALL_INTERFACE:include>")
+set(CMAKE_UNITY_BUILD ON)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(BUILD_SHARED_LIBS ON)
+set(TENON_INSTALL ON)
+add_subdirectory("${TREE}" tenon)
+END
+around=$work/around/build
+grep -q '/xsimd/xsimd\.hpp$' "$around/tenon/loader/embedded_headers.txt" || fail "the tool lacks the texts of xsimd"
+grep -e 'kernels_[a-z0-9_]*\.dir/Unity/' -e '-fvisibility=hidden' "$around/compile_commands.json" && fail "other kernels, or no names"
+grep 'libjpeg' "$around/tenon/tenon-loader.pc" && fail "a shared library brings along what it links"
+grep -q '^Requires: tenon .*libjpeg' loader/tenon-loader.pc || fail "a static library links what it needs"
+cmake -S "$tree" -B none -DTENON_LOADER=OFF -DTENON_MPI=ON > log 2>&1 && fail "tenon-mpi without Tenon::loader"
+grep -q 'tenon-mpi needs Tenon::loader' log || fail "tenon-mpi without Tenon::loader: $(cat log)"
+rm -r none
 
 # The loader of one level: everything is compiled for it, users are told, and nothing is sealed.
 quietly cmake -S "$tree" -B only -DTENON_LOADER=ON -DTENON_LEVEL=baseline -DCMAKE_EXPORT_COMPILE_COMMANDS=ON
