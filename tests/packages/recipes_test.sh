@@ -24,6 +24,7 @@ script=$(mktemp)
 trap 'rm -f "$script"' EXIT
 {
   echo 'cmake_minimum_required(VERSION 3.21)'
+  echo "set(CURRENT_PACKAGES_DIR \"$script.packages\")"
   grep -o '^ *vcpkg_[a-z_]*' $recipes/vcpkg/portfile.cmake | sort -u | sed 's/.*/function(&)\nendfunction()/'
   echo "include($PWD/$recipes/vcpkg/portfile.cmake)"
 } > "$script"

@@ -68,7 +68,9 @@ class Tenon(ConanFile):
         cmake.build()
 
     def package(self):
-        copy(self, "LICENSE", self.source_folder, os.path.join(self.package_folder, "licenses"))
+        licenses = os.path.join(self.package_folder, "licenses")
+        copy(self, "LICENSE", self.source_folder, licenses)
+        copy(self, "NOTICE", os.path.join(self.source_folder, "loader"), licenses)
         CMake(self).install()
 
     def package_id(self):
@@ -100,3 +102,8 @@ class Tenon(ConanFile):
                 "openjpeg::openjpeg",
                 "zlib::zlib",
             ]
+            pack = self.cpp_info.components["com_microsoft"]
+            pack.set_property("cmake_target_name", "Tenon::com_microsoft")
+            pack.set_property("pkg_config_name", "tenon-com-microsoft")
+            pack.libs = ["tenon-com-microsoft"]
+            pack.requires = ["loader"]

@@ -21,7 +21,7 @@ class Tenon < Formula
   def install
     # Kernels of several levels are separated by tools that work on ELF alone.
     level = OS.mac? ? ["-DTENON_LEVEL=baseline"] : []
-    system "cmake", "-S", ".", "-B", "build", *level, *std_cmake_args
+    system "cmake", "-S", ".", "-B", "build", "-DTENON_LOADER=ON", *level, *std_cmake_args
     system "cmake", "--build", "build"
     system "cmake", "--install", "build"
   end
