@@ -20,6 +20,7 @@ class Registry;  // op/framework/registry.hpp
 /// operators.
 [[nodiscard]] int newest_opset(std::string_view domain = "", const Registry* registry = nullptr);
 
+/// What a model may use, where its files lie, and how large it may be.
 struct LoadOptions {
   /// Operators that models may use; it must outlive the sessions of `load`. Null: standard_registry().
   const Registry* registry = nullptr;
@@ -55,18 +56,21 @@ struct LoadOptions {
 /// when the file cannot be read; errors of Model::graph, with the file.
 [[nodiscard]] Graph load_graph(const std::filesystem::path& file, const LoadOptions& options = {});
 
-/// Reads a model and makes it ready to run.
+/// Reads a model and makes it ready to run. Errors as from load_graph and from Session's constructor.
 [[nodiscard]] Session load(const std::filesystem::path& file, const SessionOptions& session = {},
                            const LoadOptions& options = {});
 
 /// Reads a value from a TensorProto, SparseTensorProto, SequenceProto, OptionalProto or MapProto file; `type`
-/// tells which (default: a tensor).
+/// tells which (default: a tensor). Error{io} when the file cannot be read, Error{invalid_model} when it is
+/// no such message or its data do not fit its extents, Error{not_supported} for types that values lack.
 [[nodiscard]] Value read_pb(const std::filesystem::path& file, Type type = DType::undefined);
-/// Writes a value as such a file.
+/// Writes a value as such a file, with this name in the message. Error{io} when it cannot be written,
+/// Error{not_supported} for an opaque value, and for none.
 void write_pb(const std::filesystem::path& file, const Value& value, std::string_view name = {});
 
 /// Reads and writes numpy's .npy files, see array/npy.hpp. Reading maps the file and copies its elements.
-/// Writing replaces an existing file only once the new one is complete.
+/// Writing replaces an existing file only once the new one is complete. Errors as from load_npy and save_npy;
+/// Error{invalid_type} for a value that is no tensor.
 [[nodiscard]] Value read_npy(const std::filesystem::path& file);
 void write_npy(const std::filesystem::path& file, const Value& value);
 

@@ -51,28 +51,30 @@ class Model {
   /// operators, domains, opsets and types.
   [[nodiscard]] Graph graph(const LoadOptions& options = {}) const;
 
-  // --- editing the main graph; texts are in ONNX's textual syntax ---
+  // --- editing the main graph; texts are in ONNX's textual syntax; others: Error{invalid_model} ---
 
   /// Adds an input or an output: m.add_input("float[batch, 3] x"). Error{invalid_argument} for an input whose
   /// name is taken, and for an output whose value does not exist or is an output already.
   void add_input(std::string_view text);
   void add_output(std::string_view text);
-  /// Adds a constant.
+  /// Adds a constant. Error{invalid_argument} for a name that is taken, and for a value that is no tensor.
   void add_initializer(std::string_view name, const Value& value);
   /// Adds a node after the nodes whose results it reads: m.add_node("y = Conv <group = 2> (x, w)").
   /// Error{invalid_argument} for operands that do not exist and results whose names are taken.
   void add_node(std::string_view text);
-  /// Removes an output; the value stays.
+  /// Removes an output; the value stays. Error{invalid_argument} if there is no such output.
   void remove_output(std::string_view name);
   /// Removes an input, an initializer, or the node that makes a result, with all its results.
-  /// Error{invalid_argument} for a value that another node reads or that is an output.
+  /// Error{invalid_argument} for a value that does not exist, that another node reads, or that is an output.
   void remove(std::string_view name);
-  /// Renames a value everywhere. Error{invalid_argument} for a name that is taken.
+  /// Renames a value everywhere. Error{invalid_argument} for a value that does not exist or of which bodies
+  /// have another, and for a name that is taken.
   void rename(std::string_view from, std::string_view to);
   /// States the extents of a value: m.set_extents("x", "[batch, 3, 224]"). The element type must be known
-  /// beforehand. Error{invalid_argument} for a value that is not a tensor.
+  /// beforehand. Error{invalid_argument} for a value whose type is not stated or is not a tensor's.
   void set_extents(std::string_view name, std::string_view extents);
-  /// Replaces a symbol with a number in all graphs: m.set_symbol("batch", 1).
+  /// Replaces a symbol with a number in all graphs: m.set_symbol("batch", 1). A model without the symbol
+  /// stays as it is. Error{invalid_argument} for a negative extent.
   void set_symbol(std::string_view symbol, int64_t extent);
 
  private:
@@ -92,6 +94,7 @@ class Model {
 /// exceptions).
 [[nodiscard]] std::string print_text(const Model& model);
 
+/// How a model is written: its versions, and which tensors go to a file of their own.
 struct SaveOptions {
   const Registry* registry = nullptr;   ///< see LoadOptions::registry; for the conversions
   std::optional<int> opset{};           ///< convert_opset first; of a Graph: as of ExportOptions
@@ -127,6 +130,7 @@ struct SaveOptions {
 /// name. Error{invalid_model} for data that would have to move, but is invalid.
 void save(const Model& model, const std::filesystem::path& file, const SaveOptions& options = {});
 
+/// The versions of ONNX in which to_model writes a graph.
 struct ExportOptions {
   const Registry* registry = nullptr;   ///< as LoadOptions::registry
   std::optional<int> opset{};           ///< of ai.onnx; default: the newest
@@ -146,11 +150,12 @@ struct ExportOptions {
 /// or a value. Error{invalid_argument} for an opset or IR version that does not exist, and where an output
 /// has the name of a different input.
 [[nodiscard]] Model to_model(const Graph& graph, const ExportOptions& options = {});
-/// Writes the model of a graph.
+/// Writes the model of a graph. Errors as from to_model, and from saving a model.
 void save(const Graph& graph, const std::filesystem::path& file, const SaveOptions& options = {});
 
 // --- checking ---
 
+/// How grave a breach is.
 enum class Severity : uint8_t {
   warning,  ///< allowed, but not good style
   error
@@ -168,6 +173,7 @@ struct Diagnostic {
 [[nodiscard]] std::string to_string(const Diagnostic& d);
 [[nodiscard]] bool has_errors(std::span<const Diagnostic> diagnostics);
 
+/// Which rules `check` applies.
 struct CheckOptions {
   /// See LoadOptions::registry. Nodes of all its domains are checked against its operators.
   const Registry* registry = nullptr;
@@ -194,6 +200,7 @@ struct CheckOptions {
 
 // --- rewriting ---
 
+/// How strictly infer_shapes reads a model.
 struct InferOptions {
   const Registry* registry = nullptr;  ///< as LoadOptions::registry
   bool strict = false;                 ///< errors, instead of nodes with unknown results
@@ -226,6 +233,7 @@ void convert_opset(Model& model, int opset, const Registry* registry = nullptr);
 /// Error{not_supported} with the first part of the model that the version lacks; the model is then unchanged.
 void convert_ir_version(Model& model, int64_t ir_version);
 
+/// The bounds of simplify.
 struct SimplifyOptions {
   const Registry* registry = nullptr;  ///< as LoadOptions::registry
   /// The largest constant, in bytes, that may replace a node. A node that makes its constants smaller is
@@ -254,6 +262,7 @@ struct FunctionName {
   std::string domain, name;
 };
 
+/// Which calls inline_functions replaces, and its bounds.
 struct InlineOptions {
   const Registry* registry =
       nullptr;  ///< as LoadOptions::registry, for inference and for operators' functions
@@ -292,6 +301,7 @@ void inline_functions(Model& model, const InlineOptions& options = {});
 /// Error{not_supported} for models with training information.
 void add_prefix(Model& model, const std::string& prefix);
 
+/// How merge joins two models.
 struct MergeOptions {
   /// Pairs of an output of the first model and the input of the second that it feeds. Each input at most
   /// once.

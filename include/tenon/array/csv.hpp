@@ -21,11 +21,14 @@
 
 namespace tenon::TENON_ABI {
 
+/// The form of a table's text.
 struct CsvOptions {
-  char separator = ',';  ///< a tab, semicolon, bar…: no character of numbers, quotes or line ends
-  bool header = false;   ///< whether the first line contains names
+  /// A tab, semicolon, bar…. Error{invalid_argument} for a character of numbers, quotes or line ends.
+  char separator = ',';
+  bool header = false;  ///< whether the first line contains names
 };
 
+/// A table that was read.
 template <class T>
 struct Csv {
   std::vector<std::string> names;  ///< of the columns; empty without a header

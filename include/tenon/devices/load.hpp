@@ -6,6 +6,7 @@
 
 namespace tenon::TENON_ABI::devices {
 
+/// How a rank loads its part of a model.
 struct ShardedOptions {
   std::string configuration{};   ///< the model's device configuration; "": its only one
   PartitionOptions partition{};  ///< whether annotations that cannot be honoured are refused
@@ -16,7 +17,8 @@ struct ShardedOptions {
 /// One rank's part of a model whose annotations place it on devices: device k is rank k. All ranks call it.
 /// Of external data, a rank maps what its part needs.
 ///
-/// Errors of reading, of the annotations and of the partition; on the other ranks Error{cancelled}.
+/// Errors of reading and of the partition; Error{invalid_argument} for a configuration that the model lacks,
+/// {invalid_model} for annotations that contradict the graph. On the other ranks Error{cancelled}.
 [[nodiscard]] ShardedSession load_sharded(const std::filesystem::path& file,
                                           const std::shared_ptr<Transport>& transport,
                                           const ShardedOptions& options = {});

@@ -10,7 +10,8 @@
 
 namespace tenon::TENON_ABI::devices {
 
-/// The transports of `count` ranks, one for each thread. They may outlive each other.
+/// The transports of `count` ranks, one for each thread. They may outlive each other. Error{invalid_argument}
+/// for fewer than one rank.
 ///
 ///     auto ranks = thread_transports(2);
 ///     std::thread other([&] { work(*ranks[1]); });

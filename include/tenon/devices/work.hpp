@@ -6,6 +6,7 @@
 
 namespace tenon::TENON_ABI::devices {
 
+/// What a partition does with annotations, and where it reads large constants.
 struct PartitionOptions {
   /// Annotations that cannot be honoured are ignored: the operands are gathered and the operator runs whole.
   /// False: Error{not_supported} with the node and the reason.

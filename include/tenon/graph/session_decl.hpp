@@ -22,8 +22,9 @@ class GraphSource {
   [[nodiscard]] virtual Graph read() const = 0;
 };
 
+/// How a graph is made ready to run.
 struct SessionOptions {
-  int threads = 1;  ///< threads of the session's own pool, including the calling thread
+  int threads = 1;  ///< of the session's own pool, including the calling thread; at most 4096
   /// The caller's pool, used instead of the session's own. It must outlive the session and its Bindings.
   /// Null: the session's own or, if `threads` is 1, the pool in force on the calling thread (ScopedPool),
   /// which a Binding then keeps using.
@@ -135,8 +136,9 @@ struct MemoryPlan {
 /// valid when their Session moves.
 class Session {
  public:
-  /// Error{invalid_argument} if TENON_ARCH is set but names no available level. Errors of passes and of
-  /// folded nodes' operators are passed on.
+  /// Error{invalid_argument} if TENON_ARCH is set but names no available level, and for more than 4096
+  /// threads; {out_of_memory} if they cannot be started. Errors of passes and of folded nodes' operators are
+  /// passed on.
   explicit Session(Graph graph, SessionOptions options = {});
   Session(Session&&) noexcept;
   Session& operator=(Session&&) noexcept;

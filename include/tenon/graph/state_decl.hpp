@@ -25,6 +25,7 @@ struct StatePair {
   bool operator==(const StatePair&) const = default;
 };
 
+/// What a State carries, and where.
 struct StateOptions {
   std::vector<StatePair> pairs;
   /// The first value of extents that a past declares unknown, where runs write rows into it instead of adding

@@ -34,6 +34,7 @@ struct Type {
   constexpr explicit operator bool() const { return kind != Kind::none; }
 };
 
+/// As ONNX writes it: "seq(tensor(int64))".
 inline std::string to_string(Type t) {
   const std::string tensor = str_cat("tensor(", name_of(t.element), ")");
   switch (t.kind) {
@@ -104,6 +105,7 @@ constexpr TypeSet tensor(std::initializer_list<DType> elements) {
   for (DType d : elements) s.tensor |= 1u << static_cast<int>(d);
   return s;
 }
+/// seq(…), optional(…) and sparse_tensor(…) of each type in a set, and every opaque type.
 constexpr TypeSet seq(TypeSet tensors) { return {.sequence = tensors.tensor}; }
 constexpr TypeSet optional_of(TypeSet s) { return {.optional = s.tensor, .optional_sequence = s.sequence}; }
 constexpr TypeSet sparse(TypeSet tensors) { return {.sparse_tensor = tensors.tensor}; }

@@ -15,6 +15,7 @@ namespace tenon::TENON_ABI {
 class AnyTensor {
  public:
   AnyTensor() = default;
+  /// The elements in `storage`, in row-major order. Error{invalid_shape} if it has fewer.
   AnyTensor(DType dtype, const Extents& extents, Storage storage)
       : dtype_(dtype), count_(element_count(extents)), storage_(std::move(storage)), extents_(extents) {
     if (storage_.size_bytes() < static_cast<std::size_t>(packed_bytes(count_, dtype)))
@@ -50,6 +51,7 @@ class AnyTensor {
   template <class T, class S>
   AnyTensor(const Tensor<T, S>& t) : AnyTensor(dtype_of<T>, Extents(t.extents()), t.storage()) {}
 
+  /// New memory, whose elements are to be written before they are read; strings are empty.
   [[nodiscard]] static AnyTensor uninitialized(DType dtype, const Extents& extents,
                                                Allocator& allocator = default_allocator()) {
     const int64_t count = element_count(extents);
@@ -109,7 +111,7 @@ class AnyTensor {
   [[nodiscard]] AnyTensor clone(Allocator& allocator = default_allocator()) const {
     return copy_of(view(), allocator);
   }
-  /// The same elements under other extents of the same count.
+  /// The same elements under other extents of the same count. Error{invalid_shape} for more elements.
   [[nodiscard]] AnyTensor reshaped(const Extents& extents) const { return {dtype_, extents, storage_}; }
 
  private:
