@@ -20,7 +20,8 @@ function(tenon_add_pack name domain folder)
   add_library(${name} STATIC ${units})
   target_include_directories(${name} PUBLIC "$<BUILD_INTERFACE:${written}/include>" "$<BUILD_INTERFACE:${folder}>")
   target_link_libraries(${name} PUBLIC tenon_loader)
-  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  # A unit states which headers it registers before it includes any.
+  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON UNITY_BUILD OFF)
 
   set(embedded "${written}/${name}_headers.cc")
   list(JOIN headers "\n" list)

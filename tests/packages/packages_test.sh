@@ -165,11 +165,12 @@ fi
 cmake -S "$tree" -B none -DTENON_LOADER=ON -DTENON_LEVEL=none > log 2>&1 && fail "a level that does not exist"
 grep -q "TENON_LEVEL is 'none', which is none of: all, baseline" log || fail "no level: $(cat log)"
 
-# A pack of operators in a project of its own: the same units again.
+# A pack of operators in a project of its own: the same units again, each compiled alone.
 mkdir "$work/pack"
 cp -rL "$pack/include" "$work/pack"
-quietly project pack -DTENON_LOADER=ON -DTREE="$tree" << 'END'
+quietly project pack -DTENON_LOADER=ON -DTREE="$tree" -DCMAKE_UNITY_BUILD=ON -DCMAKE_EXPORT_COMPILE_COMMANDS=ON << 'END'
 add_subdirectory("${TREE}" tenon)
 tenon_add_pack(example_pack example.pack include)
 END
 diff -r "$pack/example_pack_units" "$work/pack/build/example_pack/example_pack_units" || fail "the pack's units are not Bazel's"
+! grep '/example_pack\.dir/Unity/' "$work/pack/build/compile_commands.json" || fail "the pack's units are joined"
