@@ -99,8 +99,8 @@ class TokenStream : detail::GenerationHandle {
   }
 };
 
-/// Generates texts with a language model: token ids in, token ids out. Text is the model's tokeniser's
-/// matter.
+/// Generates texts with a language model: token ids in, token ids out. The program has a tokeniser for the
+/// text.
 ///
 ///     Generator g(session);
 ///     for (int token : g.stream(prompt, {.max_tokens = 200, .temperature = 0.7f, .top_p = 0.9f, .seed = 7}))

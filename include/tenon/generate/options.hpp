@@ -26,14 +26,15 @@ enum class Padding : uint8_t { left, right };
 /// Otherwise logits are changed and tokens left out in the order and by the definitions of Hugging Face's
 /// Transformers (generation/logits_process.py): repetition penalty, `adjust`, temperature, top_k, top_p,
 /// min_p. ONNX Runtime GenAI defines its part of them alike (search.cpp). Of equal logits the lower token
-/// precedes.
+/// precedes. A number outside of its range is an Error{invalid_argument} of Generator::stream and batch.
 struct GenerateOptions {
-  int64_t max_tokens = 256;  ///< tokens to be generated, for each prompt
-  float temperature = 0;     ///< logits are divided by it; 0: greedy
+  int64_t max_tokens = 256;  ///< tokens to be generated, for each prompt; at least 0
+  float temperature = 0;     ///< logits are divided by it; above 0 and finite, or 0: greedy
   int64_t top_k = 0;         ///< only the k most probable tokens; 0: all
-  float top_p = 1;           ///< only the fewest most probable tokens whose probabilities add up to top_p
-  float min_p = 0;           ///< only tokens with min_p times the greatest probability, or more
-  /// Logits of tokens that the prompt and the text so far have are divided by it, or multiplied if negative.
+  float top_p = 1;  ///< only the fewest most probable tokens whose probabilities add up to it; 0 to 1
+  float min_p = 0;  ///< only tokens with this share of the greatest probability, or more; 0 to 1
+  /// Logits of tokens that the prompt and the text so far have are divided by it, or multiplied if negative;
+  /// above 0 and finite.
   float repetition_penalty = 1;
   /// Determines, with the number of the prompt in the batch and the number of the token, the random numbers.
   uint64_t seed = 0;
