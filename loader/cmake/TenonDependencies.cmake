@@ -1,7 +1,7 @@
-# The libraries that Tenon stands on, found alike by its build and by programs that use it installed.
+# The libraries that Tenon needs. Its build and programs that use the installation find them in the same way.
 
-# Tenon::xsimd: xsimd's headers. The target `xsimd` of version 8 is not linked itself, for it links xtl where
-# it was built with it, as Debian's is, and finds no xtl.
+# Tenon::xsimd: xsimd's headers. The target `xsimd` of version 8 is not linked itself: where xsimd was built with
+# xtl, as Debian's is, the target links xtl without finding it.
 macro(tenon_find_xsimd)
   if(NOT TARGET Tenon::xsimd)
     if(TARGET xsimd)
@@ -20,8 +20,8 @@ macro(tenon_find_xsimd)
   endif()
 endmacro()
 
-# What Tenon::loader links, by the names of pkg-config, which is the one way in which all of them can be
-# found: several come without files for CMake, and OpenJPEG's name programs that Debian installs separately.
+# What Tenon::loader links, by the names of pkg-config, which alone finds all of them: several come without files
+# for CMake, and OpenJPEG's files name programs that Debian installs separately.
 set(TENON_LOADER_MODULES protobuf-lite re2 libjpeg libpng libtiff-4 libwebpdemux libwebp libopenjp2)
 
 # PkgConfig::TENON_LOADER: the modules. `missing` names a list that gets those which are not there.

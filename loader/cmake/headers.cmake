@@ -2,8 +2,8 @@
 include("${CMAKE_CURRENT_LIST_DIR}/TenonDependencies.cmake")
 tenon_find_xsimd()
 if(NOT TARGET Tenon::xsimd)
-  message(FATAL_ERROR "Tenon needs xsimd's headers (Debian: apt-get install libxsimd-dev). Where they lie elsewhere, "
-    "Tenon_XSIMD_INCLUDE_DIR or the environment's TENON_XSIMD names the folder that has xsimd/xsimd.hpp.")
+  message(FATAL_ERROR "Tenon needs xsimd's headers (Debian: apt-get install libxsimd-dev). If they are elsewhere, set "
+    "Tenon_XSIMD_INCLUDE_DIR, or TENON_XSIMD in the environment, to the folder that has xsimd/xsimd.hpp.")
 endif()
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
@@ -12,8 +12,7 @@ find_package(Threads REQUIRED)
 file(GLOB TENON_OPERATOR_HEADERS CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/include/tenon/op/*/*.hpp")
 list(FILTER TENON_OPERATOR_HEADERS EXCLUDE REGEX "/op/(families|framework|[^/]*[.][^/]*)/[^/]*$")
 
-# The umbrella takes the place of the file of that name in the tree, which an operator added since may be
-# missing from.
+# The umbrella takes the place of the file of that name in the tree, which may lack an operator added since.
 include("${CMAKE_CURRENT_LIST_DIR}/units.cmake")
 tenon_write_unit("${PROJECT_BINARY_DIR}/include/tenon/tenon.hpp" tenon.hpp.in ${TENON_OPERATOR_HEADERS})
 file(GLOB headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/include/tenon/op/com.microsoft/*.hpp")
