@@ -111,7 +111,7 @@ class AnyTensor {
   [[nodiscard]] AnyTensor clone(Allocator& allocator = default_allocator()) const {
     return copy_of(view(), allocator);
   }
-  /// The same elements under other extents of the same count. Error{invalid_shape} for more elements.
+  /// The same elements under other extents of the same count.
   [[nodiscard]] AnyTensor reshaped(const Extents& extents) const { return {dtype_, extents, storage_}; }
 
  private:
