@@ -47,6 +47,8 @@ template <class T, class S = AnyShape>
 class Tensor {
   static_assert(!std::is_const_v<T>,
                 "a Tensor owns what it holds; for reading only, take a TensorView<const T>");
+  static_assert(Element<std::remove_const_t<T>>,
+                "T is none of the 26 element types; of long and long long, only int64_t is one");
 
  public:
   using value_type = T;

@@ -98,6 +98,9 @@ concept is_list_of =
 /// accessed through a proxy reference.
 template <class T, class S = AnyShape>
 class TensorView {
+  static_assert(Element<std::remove_const_t<T>>,
+                "T is none of the 26 element types; of long and long long, only int64_t is one");
+
  public:
   using element_type = T;
   using value_type = std::remove_const_t<T>;
@@ -165,6 +168,7 @@ class TensorView {
   constexpr reference operator()(I... index) const {
     static_assert(Layout<S>::static_rank < 0 || Layout<S>::static_rank == static_cast<int>(sizeof...(I)),
                   "one index for each axis");
+    static_assert((!std::is_floating_point_v<I> && ...), "an index is an integer");
     if (static_cast<int>(sizeof...(I)) != rank())
       raise(ErrorCode::out_of_range, {}, sizeof...(I), " indices for rank ", rank());
     if (!present_) raise(ErrorCode::out_of_range, {}, "an absent view has no elements");
