@@ -135,6 +135,9 @@ TEST_CASE("Session: inputs that do not fit") {
               {"input 'x'", "(2,4) given, (n,3) declared"});
   check_error([&] { return s.run({{"x", Tensor<float>(Extents{3})}, {"more", more}}); }, {"(3) given"});
   check_error([&] { return s.run({{"x", Value()}, {"more", more}}); }, {"input 'x'", "none given"});
+  Tensor<float, Shape<dyn, 3>> gone;
+  const auto elsewhere = std::move(gone);
+  check_error([&] { return s.run({{"x", gone}, {"more", more}}); }, {"input 'x'", "none given"});
   CHECK_NOTHROW(s.run({{"x", fits}, {"more", more}}));
 }
 

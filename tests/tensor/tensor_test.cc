@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <limits>
 #include <list>
 #include <numeric>
 
@@ -69,6 +70,10 @@ TEST_CASE("Tensor: from extents and values") {
   const std::list<int> chain{1, 2, 3, 4};
   CHECK(values_of(Tensor<float, Shape<2, dyn>>({2, 2}, chain.begin(), chain.end())) ==
         std::vector<float>{1, 2, 3, 4});
+  const double far[] = {-1.5, 3e9, 1e300, std::numeric_limits<double>::quiet_NaN()};  // of no int32, as Cast
+  constexpr int32_t least = std::numeric_limits<int32_t>::min();
+  CHECK(values_of(Tensor<int32_t>({4}, std::begin(far), std::end(far))) ==
+        std::vector<int32_t>{-1, least, least, least});
   const std::vector<int64_t> vector{5, 6};
   CHECK(values_of(Tensor<int64_t>({2}, vector)) == vector);
   CHECK(Tensor<float>({}, {3}).item() == 3);
@@ -105,6 +110,12 @@ TEST_CASE("Tensor: extents that cannot be") {
   CHECK_THROWS_AS(Tensor<float>::uninitialized(Extents{int64_t{1} << 40, int64_t{1} << 40}), Error);
   CHECK_THROWS_AS(Tensor<float>::from_storage(Storage::allocate(7), Extents{2}), Error);
   CHECK_THROWS_AS(Tensor<float>::from_storage(Storage::allocate(8), Extents{-1, -2}), Error);
+  CHECK_THROWS_AS(Tensor<float>::from_storage(Storage::borrow(static_cast<void*>(nullptr), 8), Extents{2}),
+                  Error);
+  float two[2] = {};
+  const auto within = Storage::borrow(two, sizeof two).slice(1, 4);
+  CHECK_THROWS_WITH_AS(Tensor<float>::from_storage(within, Extents{1}),
+                       "Tensor: the memory is not aligned for float", Error);
   try {
     Tensor<float>(Extents{3, -3});
   } catch (const Error& e) {

@@ -31,12 +31,25 @@ TEST_CASE("AnyTensor: from a tensor, shared and moved") {
   CHECK_FALSE(static_cast<bool>(AnyTensor().view()));
 }
 
+TEST_CASE("AnyTensor, Value: of a tensor that was moved from") {
+  Tensor<float, Shape<2>> t{1, 2};
+  const Tensor<float, Shape<2>> elsewhere = std::move(t);
+  for (const AnyTensor& a : {AnyTensor(t), AnyTensor(std::as_const(t)), AnyTensor(std::move(t))}) {
+    CHECK(a.dtype() == DType::undefined);
+    CHECK(a.rank() == 0);
+  }
+  CHECK_FALSE(static_cast<bool>(Value(t)));
+  CHECK_FALSE(static_cast<bool>(Value(std::move(t))));
+  CHECK(Value(elsewhere).tensor().size() == 2);
+}
+
 TEST_CASE("AnyTensor: other extents, copies") {
   const AnyTensor t = Tensor<float>({2, 3}, {1, 2, 3, 4, 5, 6});
   const AnyTensor r = t.reshaped({6});
   CHECK(r.data() == t.data());
   CHECK(r.rank() == 1);
   CHECK_THROWS_AS(t.reshaped({7}), Error);
+  CHECK_THROWS_WITH_AS(t.reshaped({1}), "(2,3) cannot become (1)", Error);
   const AnyTensor c = t.clone();
   CHECK(c.data() != t.data());
   CHECK(c.view().as<float>()(1, 2) == 6);

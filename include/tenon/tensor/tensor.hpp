@@ -108,12 +108,15 @@ class Tensor {
     return Tensor(detail::make_elements<T>(count, allocator, true), extents);
   }
   /// The elements that `storage` holds, shared with it. Error{invalid_shape} when it is too small,
-  /// {invalid_argument} when it may only be read.
+  /// {invalid_argument} when it may only be read, or its elements are not aligned.
   [[nodiscard]] static Tensor from_storage(Storage storage, std::span<const int64_t> extents) {
     if (storage && !storage.writable())
       raise(ErrorCode::invalid_argument, "Tensor", "memory that may only be read is no tensor's own");
-    if (storage.size_bytes() < static_cast<std::size_t>(packed_bytes(element_count(extents), dtype_of<T>)))
+    const auto bytes = static_cast<std::size_t>(packed_bytes(element_count(extents), dtype()));
+    if (storage.size_bytes() < bytes || (bytes > 0 && !storage))
       raise(ErrorCode::invalid_shape, "Tensor", "storage too small for ", to_string(extents));
+    if (reinterpret_cast<std::uintptr_t>(storage.data()) % alignof(T) != 0)
+      raise(ErrorCode::invalid_argument, "Tensor", "the memory is not aligned for ", name_of(dtype()));
     return Tensor(std::move(storage), extents);
   }
 
@@ -145,7 +148,7 @@ class Tensor {
     requires(!std::is_same_v<From, S> && widens<From, S>())
   Tensor(Tensor<T, From>&& o) : layout_(o.extents()), count_(o.size()), storage_(std::move(o).storage()) {}
 
-  /// A copy with elements of its own.
+  /// A copy with elements of its own; of a moved-from tensor, a default-constructed one.
   [[nodiscard]] Tensor clone(Allocator& allocator = default_allocator()) const {
     if (!storage_) return {};
     Tensor t = uninitialized(extents(), allocator);

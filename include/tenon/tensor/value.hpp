@@ -40,16 +40,19 @@ class AnyTensor {
     dtype_ = std::exchange(o.dtype_, DType::undefined);
     return *this;
   }
+  /// Of a moved-from tensor, which holds nothing, and so from the next two.
   template <class T, class S>
-  AnyTensor(Tensor<T, S>&& t) : dtype_(dtype_of<T>), count_(t.size()), extents_(t.extents()) {
+  AnyTensor(Tensor<T, S>&& t) {
+    if (!t.storage()) return;
+    dtype_ = dtype_of<T>, count_ = t.size(), extents_ = t.extents();
     storage_ = std::move(t).storage();  // t has no extents afterwards
   }
   /// Shares the tensor's elements, for writing too.
   template <class T, class S>
-  AnyTensor(Tensor<T, S>& t) : AnyTensor(dtype_of<T>, Extents(t.extents()), t.storage()) {}
+  AnyTensor(Tensor<T, S>& t) : AnyTensor(t, t.storage()) {}
   /// Shares the tensor's elements, for reading only.
   template <class T, class S>
-  AnyTensor(const Tensor<T, S>& t) : AnyTensor(dtype_of<T>, Extents(t.extents()), t.storage()) {}
+  AnyTensor(const Tensor<T, S>& t) : AnyTensor(t, t.storage()) {}
 
   /// New memory, whose elements are to be written before they are read; strings are empty.
   [[nodiscard]] static AnyTensor uninitialized(DType dtype, const Extents& extents,
@@ -111,10 +114,21 @@ class AnyTensor {
   [[nodiscard]] AnyTensor clone(Allocator& allocator = default_allocator()) const {
     return copy_of(view(), allocator);
   }
-  /// The same elements under other extents of the same count.
-  [[nodiscard]] AnyTensor reshaped(const Extents& extents) const { return {dtype_, extents, storage_}; }
+  /// The same elements under other extents. Error{invalid_shape} for another number of elements.
+  [[nodiscard]] AnyTensor reshaped(const Extents& extents) const {
+    AnyTensor t(dtype_, extents, storage_);
+    if (t.count_ != count_)
+      raise(ErrorCode::invalid_shape, {}, to_string(extents_), " cannot become ", to_string(extents));
+    return t;
+  }
 
  private:
+  template <class T, class S>
+  AnyTensor(const Tensor<T, S>& t, Storage storage) {
+    if (!storage) return;
+    dtype_ = dtype_of<T>, count_ = t.size(), extents_ = t.extents();
+    storage_ = std::move(storage);
+  }
   TENON_NOINLINE [[noreturn, gnu::cold]] void refuse_to_write() const {
     raise(ErrorCode::invalid_argument, {}, "tensor(", name_of(dtype_), ") ", to_string(extents_),
           " may only be read");
@@ -176,7 +190,8 @@ class Value {
     holds_ = std::exchange(o.holds_, Holds::nothing);
     return *this;
   }
-  Value(AnyTensor t) : holds_(Holds::tensor), tensor_(std::move(t)) {}
+  Value(AnyTensor t)
+      : holds_(t.dtype() == DType::undefined ? Holds::nothing : Holds::tensor), tensor_(std::move(t)) {}
   template <class T, class S>
   Value(Tensor<T, S>&& t) : Value(AnyTensor(std::move(t))) {}
   template <class T, class S>
@@ -228,13 +243,15 @@ class Value {
     const AnyTensor& t = typed<T, S>();
     return Tensor<T, S>::from_storage(t.clone().storage(), t.extents());
   }
-  /// The elements themselves, as a tensor; the value holds nothing afterwards. Only read-only elements are
-  /// copied: elements of a const tensor or a file. Other handles to the elements go on sharing them.
+  /// The elements themselves, as a tensor; the value holds nothing afterwards. Only read-only elements
+  /// are copied, of a const tensor or a file, and misaligned ones. Other handles to the elements go on
+  /// sharing them.
   template <class T, class S = AnyShape>
   Tensor<T, S> as() && {
     typed<T, S>();
     const AnyTensor t = std::move(*this).take();
-    return Tensor<T, S>::from_storage(t.writable() ? t.storage() : t.clone().storage(), t.extents());
+    const bool own = t.writable() && t.aligned();
+    return Tensor<T, S>::from_storage(own ? t.storage() : t.clone().storage(), t.extents());
   }
   /// The elements, for reading, valid while a handle to them exists. Errors as from `as`.
   template <class T, class S = AnyShape>
