@@ -44,6 +44,8 @@ TEST_CASE("zeros, ones, full: types and extents") {
   CHECK(ones<float>({0, 4}).empty());
   CHECK(full<float, Shape<2>>(0.5)(1) == 0.5f);
   CHECK(full<float16>({2}, 1.5f)(1) == float16(1.5f));
+  CHECK(full<uint8_t>({2}, -1.5)(1) == 255);
+  CHECK(full<int32_t>({2}, std::nan(""))(1) == convert<int32_t>(std::nan("")));
   CHECK(full<std::string>({2}, "a")(1) == "a");
   CHECK(zeros<std::string>({1})(0).empty());
   CHECK(ones<bool>({1})(0));

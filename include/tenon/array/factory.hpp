@@ -73,18 +73,19 @@ template <Element T, class S = AnyShape>
   return array_detail::named("zeros", [&] { return Tensor<T, S>(std::span<const int64_t>(extents)); });
 }
 
-/// Every element is `value`, converted to T as static_cast does. full<int8_t>({2, 3}, 7).
+/// Every element is `value`, converted to T as static_cast does; a float beyond an integer's range, as cast
+/// does. full<int8_t>({2, 3}, 7).
 template <Element T, array_detail::Static S, class V>
 [[nodiscard]] Tensor<T, S> full(const V& value) {
-  return array_detail::make_full<T, S>("full", S::extents, static_cast<T>(value));
+  return array_detail::make_full<T, S>("full", S::extents, tenon::detail::as_element<T>(value));
 }
 template <Element T, std::size_t R, class V>
 [[nodiscard]] Tensor<T, DynamicShape<R>> full(const int64_t (&extents)[R], const V& value) {
-  return array_detail::make_full<T, DynamicShape<R>>("full", extents, static_cast<T>(value));
+  return array_detail::make_full<T, DynamicShape<R>>("full", extents, tenon::detail::as_element<T>(value));
 }
 template <Element T, class S = AnyShape, class V>
 [[nodiscard]] Tensor<T, S> full(const Extents& extents, const V& value) {
-  return array_detail::make_full<T, S>("full", extents, static_cast<T>(value));
+  return array_detail::make_full<T, S>("full", extents, tenon::detail::as_element<T>(value));
 }
 
 /// Every element is 1 (true; 1 + 0i). ones<double>({3}).

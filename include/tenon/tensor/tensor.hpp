@@ -9,6 +9,15 @@
 namespace tenon::TENON_ABI {
 
 namespace detail {
+/// A value as an element, as static_cast converts it, but defined for floats beyond an integer's range.
+template <class T, class V>
+T as_element(V&& value) {
+  if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool> &&
+                std::is_floating_point_v<std::remove_cvref_t<V>>)
+    return truncate_to<T>(value);
+  else return static_cast<T>(std::forward<V>(value));
+}
+
 template <class T, int Rank>
 struct NestedList {
   using type = std::initializer_list<typename NestedList<T, Rank - 1>::type>;
@@ -74,7 +83,7 @@ class Tensor {
   template <std::input_iterator I>
   Tensor(const Extents& extents, I first, I last) : Tensor(std::span<const int64_t>(extents)) {
     int64_t n = 0;
-    for (; first != last && n < count_; ++first) data()[n++] = static_cast<T>(*first);
+    for (; first != last && n < count_; ++first) data()[n++] = detail::as_element<T>(*first);
     if (n != count_ || first != last)
       raise(ErrorCode::invalid_shape, "Tensor", "extents ", to_string(extents), " need ", count_,
             " values, not ", first != last ? "more" : "fewer");
