@@ -240,6 +240,34 @@ TEST_CASE("Session: bound inputs and outputs") {
   CHECK(floats(s.run({{"x", in}})["y"])[1] == -4);  // independently of the binding
 }
 
+TEST_CASE("Session: bound outputs that the caller takes, replaces, drops or adds") {
+  Graph g;
+  const ValueId x = g.add_input("x", DType::float32, {2});
+  g.add_output("y", node(g, op::Neg{}, {x}));
+  g.add_output("one", g.add_constant({}, Tensor<float>({1}, {1})));
+  g.add_output("at", node(g, op::NonZero{}, {x}));
+  const Session s(std::move(g));
+  Tensor<float> in({2}, {1, 2});
+  Binding b = s.bind({{"x", in}});
+  std::vector<Value>& values = b.outputs().values();
+  const auto in_place = [&] {
+    b.run();
+    return values.size() == 3 && floats(b.outputs()["y"]) == std::vector<float>{-in[0], -2} &&
+           floats(b.outputs()["one"])[0] == 1 && b.outputs()["at"].tensor().size() == 2;
+  };
+  CHECK(in_place());
+  for (Value& v : values) Value(std::move(v));
+  in[0] = 3;
+  CHECK(in_place());
+  b.outputs()["y"] = Tensor<float>({1}, {7});
+  CHECK(in_place());
+  values.clear();
+  in[0] = 4;
+  CHECK(in_place());
+  values.resize(100);
+  CHECK(in_place());
+}
+
 TEST_CASE("Session: strings") {
   Graph g;
   const ValueId x = g.add_input("x", DType::string, {2});

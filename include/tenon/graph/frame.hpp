@@ -69,9 +69,12 @@ class Frame final : public op::Context {
     const Bounded bounded(*this, budget, plan_.arena_bytes);
     bind(inputs, nullptr, outputs);
   }
-  /// Runs with the bound values.
-  void run(std::span<Value> outputs, Budget* budget) {
+  /// Runs with the bound values. `outputs` are those of `bind`, apart from values that the caller has taken
+  /// or replaced, which are given again.
+  void run(std::vector<Value>& outputs, Budget* budget) {
     const Bounded bounded(*this, budget, planned_bytes_);
+    outputs.resize(program_.outputs().size());
+    for (std::size_t o = 0; o < outputs.size(); ++o) give_again(o, outputs[o]);
     run_bound(outputs, nullptr);
   }
 
@@ -138,6 +141,9 @@ class Frame final : public op::Context {
   void place(ValueId v);
   AnyTensor integers(const op::Info& i);
   void bind_outputs(std::span<Value> outputs);
+  // Output `o`, unless its value is known only after the run.
+  void give(std::size_t o, Value& output);
+  void give_again(std::size_t o, Value& output);
   // Returns the storage, after charging its bytes to the run.
   const Storage& reserved(const Storage& s);
   // Memory lent for output `k`, or null.

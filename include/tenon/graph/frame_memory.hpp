@@ -119,15 +119,23 @@ inline void Frame::bind_outputs(std::span<Value> outputs) {
     at(bound_[k]) =
         AnyTensor(e.info.type.element, e.info.dims.extents(), Storage::borrow(s.as<void>(), s.size_bytes()));
   }
-  for (std::size_t o = 0; o < outputs.size(); ++o) {
-    const ValueId id = program_.outputs()[o];
-    const Plan::Entry& e = entry(id);
-    if (e.place == Place::output)
-      outputs[o] = AnyTensor(e.info.type.element, e.info.dims.extents(), memory(id));
-    // A constant is cloned, because the caller may write to the result, which must not change the session.
-    if (e.place == Place::fixed)
-      outputs[o] = at(id).is_tensor() ? Value(at(id).tensor().clone(allocator())) : at(id);
-  }
+  for (std::size_t o = 0; o < outputs.size(); ++o) give(o, outputs[o]);
+}
+
+inline void Frame::give(std::size_t o, Value& output) {
+  const ValueId id = program_.outputs()[o];
+  const Plan::Entry& e = entry(id);
+  if (e.place == Place::output) output = AnyTensor(e.info.type.element, e.info.dims.extents(), memory(id));
+  // A constant is cloned, because the caller may write to the result, which must not change the session.
+  if (e.place == Place::fixed)
+    output = at(id).is_tensor() ? Value(at(id).tensor().clone(allocator())) : at(id);
+}
+
+inline void Frame::give_again(std::size_t o, Value& output) {
+  const ValueId id = program_.outputs()[o];
+  const bool bound = entry(id).place == Place::output;
+  if (!output || (bound && (!output.is_tensor() || output.tensor().data() != memory(id).data())))
+    give(o, output);
 }
 
 inline const Storage& Frame::reserved(const Storage& s) {

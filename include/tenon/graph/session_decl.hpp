@@ -98,8 +98,9 @@ class Outputs {
 
 /// Inputs and outputs that stay the same from run to run, so that a run pays for the operators alone. Each
 /// run reads the current elements of the inputs and overwrites the outputs. Constant outputs are written only
-/// by bind. Belongs to one thread at a time. A Binding may outlive its Session; the caller's executor and
-/// allocator must outlive both.
+/// by bind. A value that the caller has taken or replaced is there again after the next run, which writes to
+/// the same memory as before. Belongs to one thread at a time. A Binding may outlive its Session; the
+/// caller's executor and allocator must outlive both.
 class Binding {
  public:
   /// Bound to nothing, until another one is assigned to it.
