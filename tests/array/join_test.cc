@@ -89,6 +89,9 @@ TEST_CASE("concat and stack: containers") {
   any.front() = Tensor<int64_t>(std::move(any.back()));
   refused("concat: a tensor is absent", [&] { return concat(any, 0); });
   refused("stack: a tensor is absent", [&] { return stack(any, 0); });
+  Tensor<float, Shape<2>> gone;
+  const auto elsewhere = std::move(gone);
+  refused("stack: a tensor is absent", [&] { return stack<0>(gone, elsewhere); });
 }
 
 }  // namespace tenon

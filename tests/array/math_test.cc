@@ -59,8 +59,17 @@ TEST_CASE("functions of tensors have static extents where axes are static") {
   CHECK(list(reshape<Shape<3, 2>>(x)) == list(reshape<3, 2>(x)));
   CHECK(list(reshape<Shape<6>>(any)) == list(x));
   CHECK_THROWS_AS(reshape<Shape<4>>(any), Error);
+  // An extent of 0 is 0, and not the tensor's.
+  CHECK_THROWS_WITH_AS(reshape(any, {0, 3}), doctest::Contains("Reshape: (2,3) cannot become (0,3)"), Error);
+  const Tensor<float, Shape<2, 0>> none;
+  static_assert(is<Tensor<float, Shape<0, 5>>, decltype(reshape<0, 5>(none))>);
+  CHECK(reshape(none, {0, 5}).extent(1) == 5);
+  CHECK(reshape(none, {3, -1}).extent(1) == 0);
   CHECK(list(transpose(x)) == Floats{1, 4, 5, 2, 3, 6});
   CHECK(list(cast<int64_t>(x / 2)) == Ints64{0, 2, 1, 2, 1, 3});
+  Tensor<float, Shape<2>> gone;
+  const auto elsewhere = std::move(gone);
+  CHECK_THROWS_WITH_AS(cast<int32_t>(gone), "Cast: input input is missing", Error);
   const Tensor<float> odd(Extents{7}, {NAN, INFINITY, -1e20f, -0.5f, 300.7f, 1e-40f, 0});
   CHECK(list(cast<int32_t>(odd)) == list(apply<op::Cast{.to = dtype<int32_t>}>(odd)));
   CHECK(list(cast<uint8_t>(odd)) == list(apply<op::Cast{.to = dtype<uint8_t>}>(odd)));

@@ -192,18 +192,17 @@ class Expression {
   int64_t size_ = Layout<shape_type>::is_static() ? extent_product(Layout<shape_type>().extents()) : 0;
 };
 
-/// The elements of an expression, slice, view or tensor as a new tensor. eval(x * w + b)
+/// The elements of an expression, slice, view or tensor as a new tensor. Error{invalid_shape} for an absent
+/// view. eval(x * w + b)
 template <Lazy E>
 auto eval(const E& e) {
   return e.eval();
 }
 template <class T, class S>
 auto eval(const TensorView<T, S>& v) {
-  Tensor<std::remove_const_t<T>, S> t;
-  if (v) {
-    t = Tensor<std::remove_const_t<T>, S>::uninitialized(v.extents());
-    std::copy(v.begin(), v.end(), t.begin());
-  }
+  if (!v) raise(ErrorCode::invalid_shape, "eval", "an absent view has no elements");
+  auto t = Tensor<std::remove_const_t<T>, S>::uninitialized(v.extents());
+  std::copy(v.begin(), v.end(), t.begin());
   return t;
 }
 template <class T, class S>

@@ -40,6 +40,7 @@ TensorView<const std::remove_const_t<T>, S> part(const TensorView<T, S>& v) {
 /// The view's elements with one axis more, of extent 1.
 template <int64_t Axis, class T, class S>
 auto with_axis(const TensorView<T, S>& v) {
+  if (!v) raise(ErrorCode::invalid_argument, "stack", "a tensor is absent");
   if constexpr (S::rank < 0) {
     const int rank = v.rank();
     if (Axis < -rank - 1 || Axis > rank)

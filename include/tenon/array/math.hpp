@@ -211,6 +211,7 @@ auto cast(const A& x) {
   if constexpr (std::is_arithmetic_v<T> && std::is_arithmetic_v<From>) {
     // op::Cast would be compiled for all pairs of types, which takes seconds.
     const auto& from = op::ready(x);
+    if (!array_detail::present(from)) op::detail::raise_missing(op::Cast::spec, 0);
     auto y = Tensor<T, typename array_detail::Source<A>::shape>::uninitialized(from.extents());
     parallel_for(from.size(), 16384, [&](int64_t begin, int64_t end) {
       convert_n(y.data() + begin, from.data() + begin, end - begin);
@@ -227,21 +228,24 @@ template <int64_t... Perm, Array A>
 auto transpose(const A& x) {
   return apply<op::Transpose{.perm = {Perm...}}>(x);
 }
-/// The elements with other extents, of which one may be -1 and is inferred: op::Reshape. reshape<2, -1>(x),
-/// reshape<Shape<2, dyn>>(x), reshape(x, {n, -1}).
+/// The elements with other extents, of which one may be -1 and is inferred, unless another is 0: op::Reshape
+/// with allowzero, because an extent of 0 is not the tensor's. reshape<2, -1>(x), reshape<Shape<2, dyn>>(x),
+/// reshape(x, {n, -1}).
 template <int64_t... To, Array A>
   requires(sizeof...(To) > 0)
 auto reshape(const A& x) {
-  return apply<op::Reshape{}>(x, constant<int64_t, To...>);
+  return apply<op::Reshape{.allowzero = 1}>(x, constant<int64_t, To...>);
 }
 template <class S, Array A>
   requires array_detail::is_shape<S>
 auto reshape(const A& x) {
-  return [&]<int64_t... To>(Shape<To...>) { return apply<op::Reshape{}>(x, constant<int64_t, To...>); }(S{});
+  return [&]<int64_t... To>(Shape<To...>) {
+    return apply<op::Reshape{.allowzero = 1}>(x, constant<int64_t, To...>);
+  }(S{});
 }
 template <Array A, std::size_t N>
 auto reshape(const A& x, const int64_t (&to)[N]) {
-  return apply<op::Reshape{}>(x, array_detail::list(to));
+  return apply<op::Reshape{.allowzero = 1}>(x, array_detail::list(to));
 }
 
 }  // namespace tenon::TENON_ABI
