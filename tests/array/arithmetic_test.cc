@@ -102,12 +102,27 @@ TEST_CASE("integers have C++'s operators") {
   const Tensor<uint8_t, Shape<2>> u{3, 255};
   CHECK(list((u << 1) + (u >> 4)) == std::vector<uint8_t>{6, 254 + 15 - 256});
   CHECK(list(u << 8) == std::vector<uint8_t>{0, 0});
+  Tensor<uint8_t, Shape<2>> w{3, 255};
+  w <<= 1;
+  w >>= Tensor<uint8_t, Shape<2>>{0, 4};
+  CHECK(list(w) == std::vector<uint8_t>{6, 15});
   Tensor<bool, Shape<2>> b{true, false};
   b |= true;
   b ^= b;
   CHECK(!b[0]);
   CHECK(list(Tensor<float, Shape<2>>{-1.5f, 5} % 2) == std::vector<float>{-1.5f, 1});
   CHECK_THROWS_WITH_AS(eval(i % 0), "Mod: an integer is divided by zero", Error);
+}
+
+TEST_CASE("the lesser and the greater of constants of one type, where std has functions of these names") {
+  using namespace std;
+  const Tensor<float, Shape<2>> x{1, 5}, y{3, 2};
+  CHECK(list(max(x, y)) == vector<float>{3, 5});
+  CHECK(list(min(x, y)) == vector<float>{1, 2});
+  const auto e = x + 1, f = y + 1;
+  static_assert(is_same_v<decltype(e), decltype(f)>);
+  CHECK(list(max(e, f)) == vector<float>{4, 6});
+  CHECK(list(min(x, 2)) == vector<float>{1, 2});
 }
 
 TEST_CASE("the only element of an expression") {

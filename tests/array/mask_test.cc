@@ -47,6 +47,25 @@ TEST_CASE(
   Tensor<int64_t> d(Extents{3}, {1, 2, 3});
   d(d == 2) = int64_t{5};
   CHECK(list(d) == std::vector<int64_t>{1, 5, 3});
+  d(d > 2) %= 2;
+  d(d == 1) |= 8;
+  CHECK(list(d) == std::vector<int64_t>{9, 9, 9});
+  Tensor<bool> bits(Extents{3}, {true, false, true});
+  bits(bits) = Tensor<bool>(Extents{3}, {false, false, true});
+  bits(~bits) ^= true;
+  CHECK(all(bits));
+}
+
+TEST_CASE("masks: slice(x, mask) is x(mask), and a part is given what a mask selects") {
+  Square x{{1, -2}, {-3, 4}};
+  const Square& same = x;
+  slice(x, x < -2.0f) = 7.0f;
+  CHECK(list<float>(slice(same, same > 0.0f)) == std::vector<float>{1, 7, 4});
+  x(0, all) = x(x > 3.0f);
+  CHECK(list<float>(x.clone()) == std::vector<float>{7, 4, 7, 4});
+  x(all, 1) = slice(x, x > 5.0f);
+  CHECK(list<float>(x.clone()) == std::vector<float>{7, 7, 7, 7});
+  CHECK_THROWS_AS(x(0, all) = x(x > 0.0f), Error);
 }
 
 TEST_CASE("masks: elements under a mask are read") {
@@ -56,6 +75,9 @@ TEST_CASE("masks: elements under a mask are read") {
   CHECK(sum(x(x > 0.0f)).item() == 5);
   CHECK(eval(x(all, 0)(slice(x, all, 0) > 0.0f)).size() == 1);
   CHECK(eval(x(x > 9.0f)).size() == 0);
+  const Tensor<float> scalar({}, {3});
+  CHECK(list<float>(scalar(scalar > 2.0f)) == std::vector<float>{3});
+  CHECK(eval(scalar(scalar > 3.0f)).size() == 0);
 }
 
 TEST_CASE("masks: extents that do not fit") {
@@ -65,6 +87,9 @@ TEST_CASE("masks: extents that do not fit") {
   CHECK_THROWS_WITH_AS(x(row) = Tensor<float>(Extents{2, 2, 2}),
                        doctest::Contains("cannot be given elements"), Error);
   CHECK_THROWS_WITH_AS(eval(x(row)), doctest::Contains("a mask of extents (2)"), Error);
+  Tensor<bool, Shape<2, 2>> gone;
+  const auto elsewhere = std::move(gone);
+  CHECK_THROWS_WITH_AS(eval(x(gone)), "Compress: input condition is missing", Error);
 }
 
 }  // namespace tenon

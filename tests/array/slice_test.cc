@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <numeric>
 #include <vector>
 
@@ -126,6 +127,73 @@ TEST_CASE("assignment to a slice writes the tensor's elements") {
   Tensor<std::string> words({2, 2}, {"a", "b", "c", "d"});
   slice(words, all, 1) = slice(words, all, 0);
   CHECK(words(1, 1) == "c");
+  Tensor<bool, Shape<2, 2>> bits{{true, false}, {false, true}};
+  slice(bits, all, 1) = slice(bits, all, 0);
+  CHECK(bits(0, 1));
+  slice(bits, 1) = slice(bits, 0);
+  CHECK(bits(1, 0));
+}
+
+TEST_CASE("slices have the compound assignments of tensors") {
+  Tensor<uint8_t, Shape<2, 2>> x{{1, 2}, {3, 4}};
+  slice(x, all, 0) <<= 1;
+  slice(x, 1) >>= 1;
+  slice(x, all, 1) %= 2;
+  slice(x, all, 1) ^= slice(x, all, 0);
+  CHECK(all(x == Tensor<uint8_t, Shape<2, 2>>{{2, 2}, {3, 3}}));
+  (slice(x, all, 0) &= 2) |= 5;
+  (slice(x, 0) -= 1) /= 2;
+  CHECK(all(x == Tensor<uint8_t, Shape<2, 2>>{{3, 0}, {7, 3}}));
+  Tensor<bool, Shape<2, 2>> bits{{true, false}, {false, true}};
+  slice(bits, all, 0) ^= true;
+  CHECK(!bits(0, 0));
+}
+
+TEST_CASE("slices that are swapped exchange their elements") {
+  auto x = counted<Shape<2, 3>>({2, 3});
+  swap(slice(x, 0), slice(x, 1));
+  swap(slice(x, all, 0), slice(x, all, 2));
+  CHECK(list(x) == Floats{5, 4, 3, 2, 1, 0});
+  auto a = slice(x, 0), b = slice(x, 1);
+  std::ranges::swap(a, b);
+  CHECK(list(x) == Floats{2, 1, 0, 5, 4, 3});
+  auto left = slice(x, all, range(0, 2)), right = slice(x, all, range(1, 3));
+  using std::swap;
+  swap(left, right);  // they overlap: what the second one is given stays
+  CHECK(list(x) == Floats{1, 2, 1, 4, 5, 4});
+  CHECK_THROWS_WITH_AS(swap(slice(x, range(0, 1)), slice(x, range(0, 2))),
+                       "swap: parts of extents (1,3) and (2,3)", Error);
+}
+
+TEST_CASE("a value of a slice has elements of its own") {
+  auto x = counted<Shape<2, 2>>({2, 2});
+  const std::vector<std::pair<std::string_view, Value>> feeds{{"row", slice(x, 1)},
+                                                              {"column", slice(x, all, 1)}};
+  x(1, 1) = 9;
+  CHECK(list(feeds[0].second.as<float>()) == Floats{2, 3});
+  CHECK(list(feeds[1].second.as<float>()) == Floats{1, 3});
+}
+
+TEST_CASE("a tensor that was moved from gives a slice nothing") {
+  auto x = counted<Shape<2, 2>>({2, 2});
+  Tensor<float, Shape<2>> y{1, 2};
+  const auto elsewhere = std::move(y);
+  CHECK_THROWS_WITH_AS(slice(x, 0) = y, "slice: a part is given a tensor that holds nothing", Error);
+  CHECK_THROWS_AS(slice(x, all, 0) = y, Error);
+  CHECK_THROWS_WITH_AS(eval(y.view()), "eval: an absent view has no elements", Error);
+  CHECK(list(x) == Floats{0, 1, 2, 3});
+}
+
+TEST_CASE("parts of a tensor without elements, whose other extents are too large to multiply") {
+  constexpr int64_t large = int64_t{1} << 62;
+  const Tensor<float> x(Extents{0, large, large});
+  Tensor<float> y(Extents{0, large, large});
+  CHECK(slice(x, all, large - 1, large - 1).size() == 0);
+  CHECK(slice(x, all, range(-1, all, -3), range(1, all, 2)).extents()[1] == large / 3 + 1);
+  slice(y, all, all, range(0, all, 5)) = slice(x, all, all, range(0, all, 5));
+  slice(y, all, all, 5) = Tensor<float>({1}, {3});
+  y = slice(x, all, range(0, 2));
+  CHECK(y.extents()[1] == 2);
 }
 
 TEST_CASE("indices outside are an Error that names them") {
@@ -142,6 +210,12 @@ TEST_CASE("indices outside are an Error that names them") {
   CHECK_THROWS_AS(slice(x, range(INT64_MIN, INT64_MAX)), Error);
   CHECK_THROWS_WITH_AS(slice(x, range(0, 2, 0)), "slice: the step on axis 0 is 0", Error);
   CHECK(slice(x, range(1, all, INT64_MIN)).size() == 3);
+  CHECK(slice(x, range(1, all, INT64_MAX)).size() == 3);
+  std::size_t none = 0;  // minus one, it is no index from the end
+  CHECK_THROWS_WITH_AS(slice(x, none - 1),
+                       "slice: index 18446744073709551615 outside of axis 0 of extents (2,3)", Error);
+  CHECK_THROWS_AS(slice(x, range(none, none - 1)), Error);
+  CHECK_THROWS_AS(slice(x, range(none - 1, all, -1)), Error);
   CHECK_THROWS_WITH_AS(slice(any, 1, 1, 1), "slice: more indices than axes of extents (2,3)", Error);
   CHECK_THROWS_WITH_AS(slice(x, 0) = any,
                        "slice: a part of extents (3) cannot be given elements of extents (2,3)", Error);

@@ -127,13 +127,24 @@ TensorView<T, S> target(const TensorView<T, S>& v) {
   return v;
 }
 template <class X>
-concept Writable = requires(X&& x) { target(std::forward<X>(x)); };
+concept InPlace = requires(X&& x) { target(std::forward<X>(x)); };
+/// A part of a tensor that writes its elements itself.
+template <class X>
+concept Updates = requires(std::remove_cvref_t<X> x) { x.template update<op::Add>(x); };
+template <class X>
+concept Writable = InPlace<X> || Updates<X>;
 
-/// x = Op(x, y) in x's memory.
-template <class Op, class T, class S, class B>
-void update(const TensorView<T, S>& x, B&& y) {
-  auto e = chain<Op>(x, std::forward<B>(y));
-  if constexpr (!any_invalid<decltype(e)>) write_over(e, x, Op::spec.name);
+/// x = Op(x, y) in x's memory. Returns x, a view or part as such.
+template <class Op, Writable X, class Y>
+X update(X&& x, Y&& y) {
+  if constexpr (Updates<X>) {
+    std::remove_cvref_t<X>(x).template update<Op>(y);
+  } else {
+    const auto v = target(x);
+    auto e = chain<Op>(v, std::forward<Y>(y));
+    if constexpr (!any_invalid<decltype(e)>) write_over(e, v, Op::spec.name);
+  }
+  return std::forward<X>(x);
 }
 
 }  // namespace array_detail
@@ -241,60 +252,61 @@ auto operator^(A&& x, B&& y) {
   return array_detail::logic_or_bits<op::Xor, op::BitwiseXor>(std::forward<A>(x), std::forward<B>(y));
 }
 
-/// x += y computes x + y into x's memory. Error{invalid_shape} if the result's extents differ from x's, which
-/// are fixed. After an Error{invalid_argument} for a division by zero, each element of x is either old or
-/// new.
+/// x += y computes x + y into x's memory; x may also be a slice or a masked one. Error{invalid_shape} if the
+/// result's extents differ from x's, which are fixed. After an Error{invalid_argument} for a division by
+/// zero, each element of x is either old or new.
 template <array_detail::Writable X, class Y>
   requires array_detail::Operands<X, Y>
 X operator+=(X&& x, Y&& y) {
-  array_detail::update<op::Add>(array_detail::target(x), std::forward<Y>(y));
-  return std::forward<X>(x);
+  return array_detail::update<op::Add>(std::forward<X>(x), std::forward<Y>(y));
 }
 template <array_detail::Writable X, class Y>
   requires array_detail::Operands<X, Y>
 X operator-=(X&& x, Y&& y) {
-  array_detail::update<op::Sub>(array_detail::target(x), std::forward<Y>(y));
-  return std::forward<X>(x);
+  return array_detail::update<op::Sub>(std::forward<X>(x), std::forward<Y>(y));
 }
 template <array_detail::Writable X, class Y>
   requires array_detail::Operands<X, Y>
 X operator*=(X&& x, Y&& y) {
-  array_detail::update<op::Mul>(array_detail::target(x), std::forward<Y>(y));
-  return std::forward<X>(x);
+  return array_detail::update<op::Mul>(std::forward<X>(x), std::forward<Y>(y));
 }
 template <array_detail::Writable X, class Y>
   requires array_detail::Operands<X, Y>
 X operator/=(X&& x, Y&& y) {
-  array_detail::update<op::Div>(array_detail::target(x), std::forward<Y>(y));
-  return std::forward<X>(x);
+  return array_detail::update<op::Div>(std::forward<X>(x), std::forward<Y>(y));
 }
-
 template <array_detail::Writable X, class Y>
   requires array_detail::Operands<X, Y>
 X operator%=(X&& x, Y&& y) {
-  array_detail::update<array_detail::Remainder>(array_detail::target(x), std::forward<Y>(y));
-  return std::forward<X>(x);
+  return array_detail::update<array_detail::Remainder>(std::forward<X>(x), std::forward<Y>(y));
+}
+template <array_detail::Writable X, class Y>
+  requires array_detail::Operands<X, Y>
+X operator<<=(X&& x, Y&& y) {
+  return array_detail::update<array_detail::ShiftLeft>(std::forward<X>(x), std::forward<Y>(y));
+}
+template <array_detail::Writable X, class Y>
+  requires array_detail::Operands<X, Y>
+X operator>>=(X&& x, Y&& y) {
+  return array_detail::update<array_detail::ShiftRight>(std::forward<X>(x), std::forward<Y>(y));
 }
 template <array_detail::Writable X, class Y>
   requires array_detail::Operands<X, Y>
 X operator&=(X&& x, Y&& y) {
   using Op = array_detail::LogicOrBits<X, op::And, op::BitwiseAnd>;
-  array_detail::update<Op>(array_detail::target(x), std::forward<Y>(y));
-  return std::forward<X>(x);
+  return array_detail::update<Op>(std::forward<X>(x), std::forward<Y>(y));
 }
 template <array_detail::Writable X, class Y>
   requires array_detail::Operands<X, Y>
 X operator|=(X&& x, Y&& y) {
   using Op = array_detail::LogicOrBits<X, op::Or, op::BitwiseOr>;
-  array_detail::update<Op>(array_detail::target(x), std::forward<Y>(y));
-  return std::forward<X>(x);
+  return array_detail::update<Op>(std::forward<X>(x), std::forward<Y>(y));
 }
 template <array_detail::Writable X, class Y>
   requires array_detail::Operands<X, Y>
 X operator^=(X&& x, Y&& y) {
   using Op = array_detail::LogicOrBits<X, op::Xor, op::BitwiseXor>;
-  array_detail::update<Op>(array_detail::target(x), std::forward<Y>(y));
-  return std::forward<X>(x);
+  return array_detail::update<Op>(std::forward<X>(x), std::forward<Y>(y));
 }
 
 // --------------------------------------------------------------------------------------------------
@@ -404,11 +416,22 @@ template <class A, class B>
 auto min(A&& x, B&& y) {
   return array_detail::chain<op::Min>(std::forward<A>(x), std::forward<B>(y));
 }
+// For const operands of one type: in a program that uses namespace std, too, std::min would be chosen.
+template <class A>
+  requires Array<A>
+auto min(const A& x, const A& y) {
+  return array_detail::chain<op::Min>(x, y);
+}
 /// The greater of two elements, NaN if either is: op::Max.
 template <class A, class B>
   requires array_detail::Operands<A, B>
 auto max(A&& x, B&& y) {
   return array_detail::chain<op::Max>(std::forward<A>(x), std::forward<B>(y));
+}
+template <class A>
+  requires Array<A>
+auto max(const A& x, const A& y) {
+  return array_detail::chain<op::Max>(x, y);
 }
 
 /// x where the condition holds, else y: op::Where. where(x < 0.0f, 0.1f * x, x)

@@ -31,31 +31,23 @@ class MaskedSlice {
     return *this;
   }
   MaskedSlice& operator=(const MaskedSlice& y) { return operator= <MaskedSlice>(y); }
-  template <class Y>
-  MaskedSlice& operator+=(const Y& y) {
-    return *this = part_ + y;
-  }
-  template <class Y>
-  MaskedSlice& operator-=(const Y& y) {
-    return *this = part_ - y;
-  }
-  template <class Y>
-  MaskedSlice& operator*=(const Y& y) {
-    return *this = part_ * y;
-  }
-  template <class Y>
-  MaskedSlice& operator/=(const Y& y) {
-    return *this = part_ / y;
+  /// The selected elements become Op(*this, y): +=, -=, …
+  template <class Op, class Y>
+  void update(const Y& y) {
+    *this = array_detail::chain<Op>(part_, y);
   }
 
   /// The elements as a new tensor. Error{invalid_shape} if the mask has other extents.
   Tensor<value_type, shape_type> eval() const {
     const auto& holds = array_detail::as_operand(mask_);
+    if (!array_detail::present(holds)) op::detail::raise_missing(op::Compress::spec, 1);
     if (!std::ranges::equal(holds.extents(), part_.extents()))
       raise(ErrorCode::invalid_shape, "slice", "a mask of extents ", to_string(holds.extents()),
             " reads a part of extents ", to_string(part_.extents()));
+    const auto& part = op::ready(part_);
+    using Flat = TensorView<const value_type, Shape<dyn>>;  // Compress takes no scalar
     const TensorView<const bool, Shape<dyn>> condition(holds.data(), {holds.size()});
-    return op::Compress{}(part_, condition).template as<shape_type>();
+    return op::Compress{}(Flat(part.data(), {part.size()}), condition).template as<shape_type>();
   }
   template <class To>
     requires(widens<shape_type, To>())
@@ -93,6 +85,16 @@ template <class T, class S, array_detail::MaskArray M>
 auto slice(const TensorView<T, S>& x, M&& mask) {
   return array_detail::masked(slice(x), std::forward<M>(mask));
 }
+template <class T, class S, array_detail::MaskArray M>
+auto slice(Tensor<T, S>& x, M&& mask) {
+  return slice(x.view(), std::forward<M>(mask));
+}
+template <class T, class S, array_detail::MaskArray M>
+auto slice(const Tensor<T, S>& x, M&& mask) {
+  return slice(x.view(), std::forward<M>(mask));
+}
+template <class T, class S, array_detail::MaskArray M>
+auto slice(Tensor<T, S>&& x, M&& mask) = delete;  // its elements would be gone
 template <class T, class S, array_detail::MaskArray M>
 auto slice(const StridedSlice<T, S>& x, M&& mask) {
   return array_detail::masked(x, std::forward<M>(mask));

@@ -41,6 +41,12 @@ struct Range {
 struct Stepped : Range<> {
   int64_t step;
 };
+/// A bound as an int64; an unsigned one beyond int64 stays beyond every axis.
+template <std::integral I>
+constexpr int64_t bound(I i) {
+  const auto b = static_cast<int64_t>(i);
+  return std::is_unsigned_v<I> && b < 0 ? std::numeric_limits<int64_t>::max() : b;
+}
 
 }  // namespace array_detail
 
@@ -51,13 +57,21 @@ inline constexpr array_detail::NewAxis newaxis;
 /// The indices from `begin` up to, but excluding, `end`. Negative ones count from the end of the axis;
 /// range(2, all) extends to the end. With a step, every step-th index: range(-1, all, -1) goes backwards to
 /// the first.
-constexpr array_detail::Range<> range(int64_t begin, int64_t end) { return {begin, end}; }
-constexpr array_detail::Range<> range(int64_t begin, array_detail::All) { return {begin, 0, true}; }
-constexpr array_detail::Stepped range(int64_t begin, int64_t end, int64_t step) {
-  return {{begin, end}, step};
+template <std::integral B, std::integral E>
+constexpr array_detail::Range<> range(B begin, E end) {
+  return {array_detail::bound(begin), array_detail::bound(end)};
 }
-constexpr array_detail::Stepped range(int64_t begin, array_detail::All, int64_t step) {
-  return {{begin, 0, true}, step};
+template <std::integral B>
+constexpr array_detail::Range<> range(B begin, array_detail::All) {
+  return {array_detail::bound(begin), 0, true};
+}
+template <std::integral B, std::integral E>
+constexpr array_detail::Stepped range(B begin, E end, int64_t step) {
+  return {range(begin, end), step};
+}
+template <std::integral B>
+constexpr array_detail::Stepped range(B begin, array_detail::All, int64_t step) {
+  return {range(begin, all), step};
 }
 /// The same with bounds, and hence an extent, known at compile time: range<0, 3>().
 template <int64_t Begin, int64_t End>
@@ -153,6 +167,8 @@ struct Place {
 /// Cuts a tensor axis by axis.
 struct Cutter {
   std::span<const int64_t> extents, strides;
+  // Without elements, all parts begin at the same place: extents and strides may be too large to multiply.
+  bool empty = std::ranges::find(extents, 0) != extents.end();
   Place place{};
   int axis = 0;
 
@@ -163,21 +179,21 @@ struct Cutter {
   }
   int64_t stride() const { return strides[static_cast<std::size_t>(axis)]; }
   void keep(int64_t start, int64_t count, int64_t step) {
-    place.offset += count > 0 ? start * stride() : 0;
+    if (count > 0) advance(start);
     place.extents.push_back(count);
-    place.strides.push_back(step * stride());
+    place.strides.push_back(count > 1 && !empty ? step * stride() : stride());
     ++axis;
   }
+  void advance(int64_t start) { place.offset += empty ? 0 : start * stride(); }
   void cut(All) { keep(0, extent(), 1); }
   void cut(NewAxis) {
     place.extents.push_back(1);
     place.strides.push_back(0);
   }
   void cut(std::integral auto i) {
-    const int64_t e = extent();
-    const auto index = static_cast<int64_t>(i);
-    if (index < -e || index >= e) raise_cut(str_cat("index ", index), axis, extents);
-    place.offset += (index < 0 ? index + e : index) * stride();
+    const int64_t e = extent(), index = bound(i);
+    if (index < -e || index >= e) raise_cut(str_cat("index ", +i), axis, extents);
+    advance(index < 0 ? index + e : index);
     ++axis;
   }
   template <int64_t E>
@@ -206,7 +222,7 @@ struct Cutter {
       const uint64_t back = uint64_t{0} - static_cast<uint64_t>(r.step);  // -INT64_MIN does not fit int64
       const auto count =
           begin == end ? 0 : static_cast<int64_t>(static_cast<uint64_t>(begin - end - 1) / back) + 1;
-      keep(begin, count, count < 2 ? 1 : r.step);
+      keep(begin, count, r.step);
     }
   }
   [[noreturn, gnu::cold]] void raise_range(int64_t begin, int64_t end, bool open) const {
@@ -228,15 +244,15 @@ Place place_of(std::span<const int64_t> extents, std::span<const int64_t> stride
 inline Extents broadcast_strides(std::span<const int64_t> from, std::span<const int64_t> to) {
   Extents strides = Extents::filled(static_cast<int>(to.size()), 0);
   const auto ahead = static_cast<int64_t>(to.size()) - static_cast<int64_t>(from.size());
-  int64_t step = 1;
+  uint64_t step = 1;  // wraps if there is no element
   for (auto k = static_cast<int64_t>(from.size()); k-- > 0;) {
     const int64_t e = from[static_cast<std::size_t>(k)];
     const bool fits = k + ahead >= 0 ? e == 1 || e == to[static_cast<std::size_t>(k + ahead)] : e == 1;
     if (!fits)
       raise(ErrorCode::invalid_shape, "slice", "a part of extents ", to_string(to),
             " cannot be given elements of extents ", to_string(from));
-    if (k + ahead >= 0 && e != 1) strides[k + ahead] = step;
-    step *= e;
+    if (k + ahead >= 0 && e != 1) strides[k + ahead] = static_cast<int64_t>(step);
+    step *= static_cast<uint64_t>(e);
   }
   return strides;
 }
@@ -278,6 +294,17 @@ constexpr bool may_stretch() {
   return true;
 }
 
+/// Exchanges the elements of two parts. Error{invalid_shape} if their extents differ.
+template <class P>
+void exchange(P& a, P& b) {
+  if (!std::ranges::equal(a.extents(), b.extents()))
+    raise(ErrorCode::invalid_shape, "swap", "parts of extents ", to_string(a.extents()), " and ",
+          to_string(b.extents()));
+  const auto old = tenon::eval(a);
+  a = b;
+  b = old;
+}
+
 /// Copies the elements of y, a number or an Array, broadcast, to a part of type T and static extents S.
 template <class T, class S, class Y>
 void assign(T* data, std::span<const int64_t> extents, std::span<const int64_t> strides, const Y& y) {
@@ -288,13 +315,15 @@ void assign(T* data, std::span<const int64_t> extents, std::span<const int64_t> 
   } else if constexpr (!any_invalid<Y>) {
     static_assert(std::is_same_v<element_of<Y>, T>, "a part is given elements of another type");
     static_assert(may_stretch<typename Source<Y>::shape, S>(), "a part is given elements of other extents");
-    if (element_count(extents) == 0) return void(broadcast_strides(y.extents(), extents));
     const auto& values = op::ready(y);
+    if (!present(values))
+      raise(ErrorCode::invalid_shape, "slice", "a part is given a tensor that holds nothing");
     const Extents from = broadcast_strides(values.extents(), extents);
+    if (element_count(extents) == 0) return;  // the others' product may overflow
     const auto move_from = [&](const T* p) { move(data, strides, p, from, extents); };
     const T* const read = values.data();
     if (!overlaps<T>(data, extents, strides, read, values.size())) return move_from(read);
-    const std::vector<T> copy(read, read + values.size());
+    const auto copy = tenon::eval(TensorView<const T, Shape<dyn>>(read, {values.size()}));
     move_from(copy.data());
   }
 }
@@ -302,7 +331,7 @@ void assign(T* data, std::span<const int64_t> extents, std::span<const int64_t> 
 }  // namespace array_detail
 
 /// A dense part of a tensor: a view whose assignment writes elements. A TensorView<T, S> made from it can be
-/// rebound.
+/// rebound. swap(a, b) exchanges elements; std::swap(a, b) does not, because it copies the view of a only.
 template <class T, class S>
 class DenseSlice : public TensorView<T, S> {
  public:
@@ -320,6 +349,9 @@ class DenseSlice : public TensorView<T, S> {
     set(static_cast<const TensorView<T, S>&>(y));
     return *this;
   }
+  friend void swap(DenseSlice a, DenseSlice b) { array_detail::exchange(a, b); }
+  /// A part is never absent. The element of a tensor of bools is x(i), or slice(x, i).item().
+  explicit operator bool() const = delete;
 
   /// A copy of the elements.
   template <class To>
@@ -327,6 +359,7 @@ class DenseSlice : public TensorView<T, S> {
   operator Tensor<std::remove_const_t<T>, To>() const {
     return tenon::eval(*this);
   }
+  operator Value() const { return tenon::eval(*this); }
   /// t = these elements, see Tensor::operator=.
   template <class U, class To>
   void write_to(Tensor<U, To>& t) const {
@@ -417,21 +450,11 @@ class StridedSlice {
     return *this;
   }
   StridedSlice& operator=(const StridedSlice& y) { return operator= <StridedSlice>(y); }
-  template <class Y>
-  StridedSlice& operator+=(const Y& y) {
-    return *this = *this + y;
-  }
-  template <class Y>
-  StridedSlice& operator-=(const Y& y) {
-    return *this = *this - y;
-  }
-  template <class Y>
-  StridedSlice& operator*=(const Y& y) {
-    return *this = *this * y;
-  }
-  template <class Y>
-  StridedSlice& operator/=(const Y& y) {
-    return *this = *this / y;
+  friend void swap(StridedSlice a, StridedSlice b) { array_detail::exchange(a, b); }
+  /// The elements become Op(*this, y): +=, -=, …
+  template <class Op, class Y>
+  void update(const Y& y) {
+    *this = array_detail::chain<Op>(*this, y);
   }
 
  private:
