@@ -55,6 +55,9 @@ TEST_CASE("functions of tensors have static extents where axes are static") {
   CHECK(list(argmax<1>(x)) == Ints64{1, 2});
   CHECK(list(argmin(x, 0)) == Ints64{0, 1, 0});
   CHECK(list(clip(x, 2, 4)) == Floats{2, 4, 3, 4, 2, 4});
+  const Tensor<float16> half({2}, {float16(0.5f), float16(3.0f)});
+  CHECK(float(clip(half, 1, 2)[0]) == 1);
+  CHECK(float(op::Add{}(half, float16(1.5f))[1]) == 4.5f);
   CHECK(list(reshape(x, {3, -1})) == Floats{1, 5, 3, 4, 2, 6});
   CHECK(list(reshape<Shape<3, 2>>(x)) == list(reshape<3, 2>(x)));
   CHECK(list(reshape<Shape<6>>(any)) == list(x));

@@ -131,6 +131,12 @@ auto call(const Op& op, const A&... a) {
   constexpr int count = Count > 0 ? Count : std::max(1, Op::spec.min_outputs());
   if constexpr ((std::is_same_v<A, Invalid> || ...)) {
     return Invalid{};
+  } else if constexpr (!(IsOperand<A> && ...)) {
+    static_assert(
+        (IsOperand<A> && ...),
+        "an operand is a tensor, a view, a slice, an expression, a number of an element type, none, "
+        "constant<...> or a Value");
+    return Invalid{};
   } else if constexpr ((Lazy<A> || ...)) {
     return call<Count, Op, Static, clean<decltype(ready(a))>...>(op, ready(a)...);
   } else if constexpr (convention<Op>.form == Form::none && !is_function<Op>) {

@@ -47,8 +47,11 @@ struct Operand<Tensor<T, S>> {
   static constexpr Info info() { return info_of_type<T, S>(); }
   static TensorView<const T> view(const Tensor<T, S>& t) { return t; }
 };
+/// The element types whose values are operands of rank 0.
 template <class T>
-  requires std::is_arithmetic_v<T>
+concept NumberElement =
+    Element<T> && (std::is_arithmetic_v<T> || std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>);
+template <NumberElement T>
 struct Operand<T> {
   using element = T;
   static constexpr bool typed = true;
@@ -83,6 +86,9 @@ template <>
 struct Operand<AnyView> {
   static constexpr bool typed = false;
 };
+
+template <class A>
+concept IsOperand = Lazy<A> || requires { Operand<A>::typed; };
 
 /// An operand as a call reads it: a Lazy one is computed first.
 template <class A>
