@@ -158,6 +158,7 @@ class Session {
   void run(const Feeds& feeds, Outputs& outputs, const RunOptions& options = {}) const;
   /// Binds inputs, and the memory of earlier results where it fits, for many runs:
   /// Binding b = s.bind({{"x", batch}}); b.run(); b.outputs()["y"]
+  /// The next elements are written as batch(all) = …, because batch = … would give the tensor other memory.
   [[nodiscard]] Binding bind(const Feeds& feeds, Outputs outputs = {}, const RunOptions& options = {}) const;
 
   /// The memory layout of a run for the graph's outputs with these inputs; omitted inputs are assumed to be
