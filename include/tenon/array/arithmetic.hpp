@@ -254,7 +254,7 @@ auto operator^(A&& x, B&& y) {
 
 /// x += y computes x + y into x's memory; x may also be a slice or a masked one. Error{invalid_shape} if the
 /// result's extents differ from x's, which are fixed. After an Error{invalid_argument} for a division by
-/// zero, each element of x is either old or new.
+/// zero, each element of x is either old or new, which is 0 where the divisor is.
 template <array_detail::Writable X, class Y>
   requires array_detail::Operands<X, Y>
 X operator+=(X&& x, Y&& y) {

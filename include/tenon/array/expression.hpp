@@ -143,7 +143,7 @@ class Expression {
     std::copy(t.begin(), t.end(), to);
   }
   /// t = these elements, see Tensor::operator=. After an Error{invalid_argument} for a division by zero, each
-  /// element of t is either old or new.
+  /// element of t is either old or new, which is 0 where the divisor is.
   template <class T, class To>
   void write_to(Tensor<T, To>& t) const {
     array_detail::replace(

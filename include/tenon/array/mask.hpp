@@ -10,8 +10,8 @@ namespace tenon::TENON_ABI {
 /// both, and is meant to be assigned or read immediately.
 ///
 /// Assignment of a number, or of y, which is broadcast, replaces the selected elements: x(m) = y is x =
-/// where(m, y, x). Reading gives a vector of the elements in row-major order, and requires a mask with the
-/// part's extents: op::Compress.
+/// where(m, y, x), and x(m) /= y is x(m) = x / y, which divides the other elements, too. Reading gives a
+/// vector of the elements in row-major order, and requires a mask with the part's extents: op::Compress.
 template <class Part, class Mask>
 class MaskedSlice {
  public:
