@@ -11,6 +11,7 @@
 #include "tenon/kernels/gemm/gemm.hpp"
 #include "tenon/kernels/gemm/quant_gemm.hpp"
 #include "tenon/kernels/quant_conv/last.hpp"
+#include "tests/working_memory.hpp"
 
 using namespace tenon;
 using namespace tenon::kernels;
@@ -236,6 +237,33 @@ void test_split(int64_t m, int64_t n, int64_t k) {
 }
 
 }  // namespace
+
+TEST_CASE("quant_gemm: neither zero points nor addresses decide how much memory it takes") {
+  const int64_t k = 512, n = 128;
+  const auto a = numbers<uint8_t>(40 * k + 1);
+  const std::vector<int8_t> b(static_cast<size_t>(k * n), 3);
+  const uint8_t zero = 77;
+  const auto product = [&](int64_t m, const uint8_t* of, const uint8_t* a_zero, const int32_t* packed) {
+    return [=, &b] {
+      std::vector<int32_t> c(static_cast<size_t>(m * n));
+      QuantGemmArgs g;
+      g.m = m, g.n = n, g.k = k, g.c = c.data(), g.c_row = n, g.packed_b = packed;
+      g.a = {of, k, 1, false, a_zero, 0};
+      g.b = {b.data(), n, 1, true, nullptr, 0};
+      if (packed != nullptr || m > 1 || !has_words) quant_gemm(g);
+      else gemm_detail::few_rows_product<true, Arch>(g);
+    };
+  };
+  CHECK(working_memory(product(1, a.data(), nullptr, nullptr)) ==
+        working_memory(product(1, a.data(), &zero, nullptr)));
+  QuantGemmArgs g;
+  g.n = n, g.k = k, g.b = {b.data(), n, 1, true, nullptr, 0};
+  std::vector<int32_t> packed(static_cast<size_t>(quant_packed_b_size(g)));
+  quant_pack_b(g, packed.data());
+  for (const int64_t m : {3, 40})
+    CHECK(working_memory(product(m, a.data(), nullptr, packed.data())) ==
+          working_memory(product(m, a.data() + 1, &zero, packed.data())));
+}
 
 TEST_CASE("gemm: numbers of few bits as sums of parts, against the definition") {
   for (const int64_t m : {1, 16, 33, 300})

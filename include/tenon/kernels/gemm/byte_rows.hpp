@@ -96,7 +96,8 @@ void few_rows_product(const QuantGemmArgs& g) {
   }
   const int64_t rows = g.m + (dots && any_zero);
   Scratch scratch;
-  int32_t* const cells = scratch.take<int32_t>(items * rows * cell_row + 1);
+  // With room for the row of ones, so that zero points do not decide how much memory is taken.
+  int32_t* const cells = scratch.take<int32_t>(items * (g.m + dots) * cell_row + 1);
   int32_t* const a_sums = scratch.take<int32_t>(items * g.m);
   for (int64_t t = 0; t < items * rows; ++t) {
     const int64_t item = t / rows, i = t % rows;

@@ -168,16 +168,15 @@ void multiply_bytes(const QuantGemmArgs& g, ByteForm form) {
     return strides == nullptr ||
            std::all_of(strides, strides + g.batch.rank, [](int64_t s) { return s == 0; });
   };
-  const bool plain_a = stays<Ops, Arch>(g);
-  const bool one_a = plain_a || shared(g.batch.a),
-             one_b = g.packed_b != nullptr || items == 1 || shared(g.batch.b);
-  const int64_t a_size = ByteImage::size(g.m, S::rows, plain_a ? 0 : depth),
-                b_size = ByteImage::size(g.n, S::cols, depth);
+  const bool plain_a = stays<Ops, Arch>(g), same_a = shared(g.batch.a);
+  const bool one_a = plain_a || same_a, one_b = g.packed_b != nullptr || items == 1 || shared(g.batch.b);
+  const int64_t a_size = ByteImage::size(g.m, S::rows, depth), b_size = ByteImage::size(g.n, S::cols, depth);
   // Operands are packed for as many items at a time as fit into the last-level cache.
   constexpr int64_t most = cache_bytes::l3 / int64_t{sizeof(int32_t)};
   const int64_t at_once = std::clamp<int64_t>(most / (a_size + b_size), 1, items);
   Scratch scratch;
-  int32_t* a_images = scratch.take<int32_t>(a_size * (one_a ? 1 : at_once));
+  // As much for an A that stays, so that neither its address nor zero points decide how much memory is taken.
+  int32_t* a_images = scratch.take<int32_t>(a_size * (same_a ? 1 : at_once));
   const int64_t copies = g.packed_b == nullptr && items == 1 ? b_copies<Arch>(g.m, b_size, most) : 1;
   int32_t* b_images =
       g.packed_b != nullptr ? nullptr : scratch.take<int32_t>(b_size * (one_b ? copies : at_once));
