@@ -2,6 +2,7 @@
 
 #include "tests/op/elementwise.hpp"
 #include "tests/op/stated.hpp"
+#include "tests/working_memory.hpp"
 
 namespace tenon {
 using namespace test;
@@ -62,6 +63,19 @@ TEST_CASE("Pow: versions 1 and 7") {
   check_fails(op::Pow{}, {t<int32_t>({1}, {2}), t<int32_t>({1}, {1})}, "input X cannot be tensor(int32)", 1,
               7);
   check(op::Pow{}, {t<float>({1}, {2}), t<double>({1}, {3})}, {t<float>({1}, {8})}, 1e-6, 1e-7, 12);
+}
+
+TEST_CASE("Pow: the exponents do not decide how much memory it takes") {
+  const std::vector<float16> x(1000, float16(2.0f));
+  Tensor<float16> z(Extents{1000});
+  const auto memory = [&](float exponent) {
+    const std::vector<float> y(1000, exponent);
+    return working_memory([&] {
+      op::Pow{}.compute(TensorView<const float16>(x.data(), {1000}),
+                        TensorView<const float>(y.data(), {1000}), z.view());
+    });
+  };
+  CHECK(memory(2) == memory(0.1f));
 }
 
 TEST_CASE("Pow: errors and typed calls") {

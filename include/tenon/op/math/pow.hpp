@@ -34,7 +34,8 @@ struct Pow {
     // Usually T holds the exponents of the other type too, such as 2.
     if (!std::is_integral_v<T> || is_integer(y.dtype())) {
       Scratch scratch;
-      T* same = scratch.take<T>(y.size());
+      // In memory for exponents of any type, so that their values do not decide how much memory is taken.
+      T* same = static_cast<T*>(static_cast<void*>(scratch.take<double>(y.size())));
       auto* back = scratch.take<std::byte>(y.bytes());
       convert_n(dtype_of<T>, same, y.dtype(), y.data(), y.size());
       convert_n(y.dtype(), back, dtype_of<T>, same, y.size());
