@@ -2,6 +2,7 @@
 #include "loader/compile/emission.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "loader/compile/run_nodes.hpp"
 #include "loader/compile/scratch_peak.hpp"
@@ -202,23 +203,27 @@ int64_t Emission::peak(const Feeds& zeros, const Feeds& ones) {
     return (static_cast<int64_t>(scratch_peak(at_level)) + 63) / 64 * 64;
   };
   // What is run is prepared before, on a thread with a stack of its own.
-  const auto either = [&](const auto& prepared) {
-    try {
-      return of(prepared(zeros, 0));
-    } catch (const Error&) {
-      return of(prepared(ones, 1));
-    }
+  const auto both = [&](const auto& prepared) {
+    const auto tried = [&](const Feeds& feeds, int number) -> std::optional<int64_t> {
+      try {
+        return of(prepared(feeds, number));
+      } catch (const Error&) {
+        return std::nullopt;
+      }
+    };
+    const std::optional<int64_t> of_zeros = tried(zeros, 0);
+    return of_zeros ? std::max(*of_zeros, tried(ones, 1).value_or(0)) : of(prepared(ones, 1));
   };
   if (written_.empty())
-    return either([&](const Feeds& feeds, int) {
+    return both([&](const Feeds& feeds, int) {
       const ScopedPool serial(nullptr);  // a binding keeps the executor that it finds
       return [bound = std::make_shared<Binding>(session_.bind(feeds))] { bound->run(); };
     });
-  int64_t most = either([&](const Feeds& feeds, int number) {
+  int64_t most = both([&](const Feeds& feeds, int number) {
     return [&, number] { run_nodes(*program_, plan_, feeds, number); };
   });
   for (const auto& [program, plan] : written_)
-    most = std::max(most, either([&, of_body = program, &planned = plan](const Feeds&, int number) {
+    most = std::max(most, both([&, of_body = program, &planned = plan](const Feeds&, int number) {
                       return [&, number] { run_nodes(*of_body, planned, {}, number); };
                     }));
   return most;

@@ -141,7 +141,8 @@ class Emission {
   /// Whether an operator that may draw random numbers draws none, or draws the same in each run.
   bool is_repeatable(const Graph::Node& n) const;
 
-  /// The peak of the kernels' working memory. Zeros are refused as divisors, and ones possibly as indices.
+  /// The peak of the kernels' working memory. Zeros are refused as divisors, and ones possibly as indices. If
+  /// neither are, the larger peak counts: weights that a run gives are laid out by what they are.
   int64_t peak(const Feeds& zeros, const Feeds& ones);
 
   const Registry& registry_;

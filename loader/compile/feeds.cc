@@ -33,8 +33,9 @@ AnyTensor filled(const op::Info& i, int number) {
   AnyTensor numbers(i.type.element, extents, Storage::allocate(bytes));
   std::memset(numbers.out().data(), 0, bytes);
   if (number != 0)
-    visit_types(numeric{}, i.type.element,
-                [&]<class T>() { std::ranges::fill(numbers.out().as<T>(), static_cast<T>(number)); });
+    visit_types(numeric{}, i.type.element, [&]<class T>() {
+      std::ranges::fill(numbers.out().as<T>(), sizeof(T) == 1 ? T{127} : static_cast<T>(number));
+    });
   if (i.propagated.known() && numbers.size() == i.propagated.size())
     visit_types(TypeList<int64_t, int32_t, bool>{}, i.type.element, [&]<class T>() {
       for (int k = 0; k < i.propagated.size(); ++k)

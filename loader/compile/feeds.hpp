@@ -14,7 +14,7 @@ Dims shaped(const Graph& g, const Graph::ValueEntry& input, const ShapeSet& shap
             std::set<std::string_view>& used);
 
 /// A tensor of known extents filled with `number`, 0 or 1, except for elements that are known; of 0 for types
-/// without arithmetic.
+/// without arithmetic. In place of 1, bytes are 127: as neighbouring weights, these take the most memory.
 AnyTensor filled(const op::Info& i, int number);
 
 /// Tensors of each input's type and extents, filled with `number`, 0 or 1. Error{invalid_argument} for

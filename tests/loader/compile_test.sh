@@ -423,6 +423,36 @@ for first in 0.5 -9; do  # the sum of x is positive, then negative
   done
 done
 
+# Weights that the run gives take the more memory, the larger neighbours among them are.
+cat > "$folder/given.onnxtxt" <<'END'
+<ir_version: 10, opset_import: ["" : 21]>
+given (uint8[1,64,7,7] x, int8[128,64,3,3] w) => (int32[1,128,5,5] y) { y = ConvInteger (x, w) }
+END
+cat > "$folder/given.cc" <<'END'
+#include "given.hpp"
+
+#include <cstdio>
+
+static given::Memory memory;
+static std::uint8_t x[64 * 49];
+static std::int8_t w[128 * 576];
+static std::int32_t y[128 * 25];
+
+int main() {
+  for (int k = 0; k < 64 * 49; ++k) x[k] = static_cast<std::uint8_t>(k % 3);
+  for (std::int8_t& v : w) v = 127;
+  given::run({x, {1, 64, 7, 7}}, {w, {128, 64, 3, 3}}, {y, {1, 128, 5, 5}}, memory);
+  int sum = 0;  // of the window at the corner
+  for (int c = 0; c < 64; ++c)
+    for (int k = 0; k < 9; ++k) sum += 127 * x[c * 49 + k / 3 * 7 + k % 3];
+  std::printf("%d", y[127 * 25] - sum);
+}
+END
+TENON_VNNI=0 TENON_AMX=0 $tool compile "$folder/given.onnxtxt" -o "$folder/given.hpp" || fail "given"
+# shellcheck disable=SC2046  # the flags are words
+said=$(cd "$folder" && ${CXX:-g++} $(sed -n '2s/^\/\/ *g++//p' given.hpp) given.cc -o given && ./given)
+[ "$said" = 0 ] || fail "given gives $said"
+
 # A header has the kernels that its run uses; without them, others give the same bits.
 cat > "$folder/cells.onnxtxt" <<END
 <ir_version: 10, opset_import: ["" : 21]>
