@@ -22,8 +22,15 @@ Emission::Emission(const Registry& registry, const Session& session, const Compi
   for (std::size_t k = 0; k < g.inputs().size(); ++k)
     if (const ValueId v = g.inputs()[k]; !g.entry(v).content)
       inputs_.push_back({names.fresh(g.entry(v).name), v, static_cast<int>(k)});
-  for (std::size_t o = 0; o < g.outputs().size(); ++o)
-    outputs_.push_back({names.fresh(g.outputs()[o].first), program_->outputs()[o], static_cast<int>(o)});
+  for (std::size_t o = 0; o < g.outputs().size(); ++o) {
+    const auto& [name, value] = g.outputs()[o];
+    const ValueId v = program_->outputs()[o];
+    // What nodes make is refused where they are.
+    if (const Value& known = program_->stored(v); known && !is_dense(op::info_of(known)))
+      throw Error(ErrorCode::not_supported, "compile",
+                  str_cat("output '", name, "' is no tensor of numbers"));
+    outputs_.push_back({names.fresh(name), v, static_cast<int>(o)});
+  }
   headers_.insert("tenon/op/framework/compiled.hpp");
   headers_.insert("tenon/simd/arch.hpp");  // tells the level
 }
@@ -37,10 +44,7 @@ void Emission::add(Feeds feeds, Feeds others) {
   std::string body;
   if (!nodes(body) || !refused_.empty()) return;
   body += results();
-  const int64_t scratch = peak(feeds, others);
-  arena_bytes_ = std::max(arena_bytes_, plan_.arena_bytes);
-  scratch_bytes_ = std::max(scratch_bytes_, scratch);
-  auto& [parameters, text] = functions_.emplace_back();
+  std::string parameters;
   views_.clear();
   const auto add_view = [&](const Parameter& p, bool input) {
     views_.push_back(view_type(p.value, input));
@@ -49,6 +53,19 @@ void Emission::add(Feeds feeds, Feeds others) {
   for (const Parameter& p : inputs_) add_view(p, true);
   for (const Parameter& p : outputs_) add_view(p, false);
   parameters += "Memory& memory";
+  if (std::ranges::find(functions_, parameters, &std::pair<std::string, std::string>::first) !=
+      functions_.end()) {
+    std::string extents;
+    for (const Parameter& p : inputs_)
+      extents += str_cat(extents.empty() ? " " : ", ", "'", session_.graph().entry(p.value).name, "' ",
+                         to_string(entry(p.value).info.dims.extents()));
+    throw Error(ErrorCode::invalid_argument, "compile",
+                str_cat("two sets of shapes give the inputs", extents));
+  }
+  const int64_t scratch = peak(feeds, others);
+  arena_bytes_ = std::max(arena_bytes_, plan_.arena_bytes);
+  scratch_bytes_ = std::max(scratch_bytes_, scratch);
+  std::string& text = functions_.emplace_back(parameters, std::string()).second;
   text = "  using namespace constants;\n  using namespace tenon::op;\n";
   if (scratch > 0) text += "  const tenon::Lent lent(memory.scratch, sizeof memory.scratch);\n";
   text += "  [[maybe_unused]] std::byte* const arena = memory.arena;\n";

@@ -527,6 +527,11 @@ refused examples/digits/digits.onnx --shape batch=1,rows=3
 says "'rows' names no input"
 refused examples/digits/digits.onnx --shape image=1x9x8
 says "input 'image' does not have the extents (1,9,8)"
+refused examples/digits/digits.onnx --shape batch=1 --shape batch=2 --shape image=1x8x8
+says "two sets of shapes give the inputs 'image' (1,8,8)"
+echo '<ir_version: 10, opset_import: ["" : 21]> s (float[1] x) => (float[1] y, string[1] word) <string[1] word = {"a"}> { y = Neg (x) }' > "$folder/word.onnxtxt"
+refused "$folder/word.onnxtxt"
+says "output 'word' is no tensor of numbers"
 said=$($tool compile examples/digits/digits.onnx --shape batch -o "$folder/none.hpp" 2>&1)
 [ $? -eq 2 ] || fail "--shape batch: $said"
 exit 0
