@@ -28,7 +28,7 @@ void set_level(const std::string& level) {
 }  // namespace
 
 int compile_model(Arguments arguments) {
-  std::string model, output, weights, level = "native";
+  std::string model, output, weights, name, level = "native";
   CompileOptions options{.registry = arguments.registry()};
   while (!arguments.empty()) {
     const std::string word = arguments.take();
@@ -37,7 +37,7 @@ int compile_model(Arguments arguments) {
     else if (word == "--level") level = arguments.value(word);
     else if (word == "--target") options.target = arguments.value(word);
     else if (word == "--weights") weights = arguments.value(word);
-    else if (word == "--namespace") options.name = arguments.value(word);
+    else if (word == "--namespace") name = arguments.value(word);
     else if (word.starts_with("--")) throw UsageError{str_cat("compile has no option ", word)};
     else if (model.empty()) model = word;
     else throw UsageError{str_cat("one model at a time, and '", word, "' is another")};
@@ -46,7 +46,7 @@ int compile_model(Arguments arguments) {
   if (!options.target.empty() && level != "native")
     throw UsageError{"--target states the level too, as in x86-64:avx2: --level is for this machine"};
   set_level(level);
-  if (options.name == CompileOptions().name) options.name = std::filesystem::path(model).stem().string();
+  options.name = name.empty() ? std::filesystem::path(model).stem().string() : name;
   if (!weights.empty()) options.weights_threshold = 4096;
   const CompiledModel compiled = compile(arguments.headers(), load_model(model), options);
   loader::write_file(output, compiled.header);

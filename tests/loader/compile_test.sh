@@ -493,6 +493,10 @@ cells
 sed -i -E 's/^(#define cells_TENON_VARIANTS).*/\1 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0/' "$folder/cells.hpp"
 cells "without variants"
 
+# The default of CompileOptions is a name like any other.
+$tool compile "$folder/turn.onnxtxt" --level baseline --namespace model -o "$folder/model.hpp" || fail "--namespace"
+grep -q '^namespace model {' "$folder/model.hpp" || fail "--namespace model has another"
+
 # All refusals.
 refused() {
   local status
