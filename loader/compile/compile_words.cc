@@ -30,12 +30,14 @@ constexpr std::string_view keywords[] = {
     "using",       "virtual",  "void",       "volatile",  "wchar_t",   "while",        "xor",
     "xor_eq"};
 
-// Names in the text, and macros.
+// Names in the text, macros, and a keyword of GNU's C++.
 constexpr std::string_view own[] = {
-    "std",    "tenon",    "xsimd",   "op",       "kernels", "detail",     "simd",  "passes",    "standin",
-    "memory", "weights",  "arena",   "run",      "Memory",  "TensorView", "Shape", "constants", "at",
-    "part",   "operands", "compute", "bytes_of", "Absent",  "set",        "make",  "lent",      "from",
-    "size",   "errno",    "linux",   "unix",     "words",   "apart"};
+    "std",        "tenon",          "xsimd",     "op",      "kernels", "detail",   "simd",
+    "passes",     "standin",        "memory",    "weights", "arena",   "run",      "Memory",
+    "TensorView", "Shape",          "constants", "at",      "part",    "operands", "compute",
+    "bytes_of",   "Absent",         "set",       "make",    "lent",    "from",     "size",
+    "errno",      "linux",          "unix",      "words",   "apart",   "byte_at",  "take_entry",
+    "put_entry",  "checked_length", "typeof"};
 
 // Names of the C library, which no namespace may have.
 constexpr std::string_view library_names[] = {
@@ -104,7 +106,7 @@ std::string Identifiers::fresh(std::string_view name) {
 
 std::string comment(std::string_view name) {
   std::string text;
-  for (const char c : name) text += c >= ' ' && c != '\\' && c != 127 ? c : '?';
+  for (const char c : name) text += c >= ' ' && c < 127 && c != '\\' ? c : '?';  // char may be unsigned
   return text;
 }
 

@@ -109,7 +109,8 @@ std::string Emission::results() {
     const std::string from = pointer(v);
     Target& to = targets_[o];
     if (!to.anyhow) to.at = from;
-    if (from != to.at) text += str_cat("  std::memcpy(", to.at, ", ", from, ", ", bytes(v), ");\n");
+    if (from != to.at && bytes(v) > 0)
+      text += str_cat("  std::memcpy(", to.at, ", ", from, ", ", bytes(v), ");\n");
     note_type(v);
   }
   return text;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <set>
 #include <string>
 #include <utility>
@@ -67,8 +68,13 @@ class Emission {
     targets_.clear();
     for (const Parameter& p : outputs_) targets_.push_back({str_cat("out", p.number)});
   }
+  /// Refuses a node whose memory would have no address.
+  void expect_room(int64_t bytes) const {
+    if (bytes > INT64_MAX / 4 - free_) throw Refused{"its values are larger than memory"};
+  }
   /// Memory for the node that is written, apart from its operands and results.
   std::string take(int64_t bytes) {
+    expect_room(bytes);
     const int64_t from = std::exchange(free_, free_ + (bytes + 63) / 64 * 64);
     arena_bytes_ = std::max(arena_bytes_, free_);
     return str_cat("(arena + ", from, ")");

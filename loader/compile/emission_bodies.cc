@@ -64,6 +64,7 @@ std::string Emission::body(const Graph::Node& n, std::string_view attribute,
     if (const op::Info& i = plan.values[static_cast<std::size_t>(program.outputs()[o])].info;
         out[o].at.empty() && is_dense(i))
       out[o].at = take(bytes_of(i));
+  expect_room(plan.arena_bytes);
   const Inner inner(*this, program, std::move(plan), std::move(operands), out,
                     str_cat(tenon::detail::describe(n), ", ", attribute, ": "));
   std::string text;

@@ -58,7 +58,7 @@ class Emission::Steps {
     open += str_cat("  [[maybe_unused]] const void* ", from, " = ", initial, ";\n");
     in.push_back(from);
     out.push_back({.anyhow = false});
-    if (!result.empty())
+    if (!result.empty() && bytes > 0)
       close +=
           str_cat("  if (", from, " != ", result, ") std::memcpy(", result, ", ", from, ", ", bytes, ");\n");
     if (body.outputs()[o] == body.given()[k].value) return;  // stays the same

@@ -111,6 +111,7 @@ std::string Emission::fresh(const Graph::Node& n) {
   if (output != program_->outputs().end()) {
     const std::string& to = targets_[static_cast<std::size_t>(output - program_->outputs().begin())].at;
     operands_[static_cast<std::size_t>(y)] = to;
+    if (bytes(x) == 0) return {};
     return str_cat("  std::memcpy(", to, ", ", from, ", ", bytes(x), ");  // ",
                    comment(tenon::detail::describe(n)), "\n");
   }

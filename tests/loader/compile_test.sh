@@ -423,6 +423,45 @@ for first in 0.5 -9; do  # the sum of x is positive, then negative
   done
 done
 
+# A loop that runs as often as the run says, whose states exchange their memory; a loop and a scan that never run, with
+# results that have no elements. Names are those of functions that loops call, and of a keyword of GNU's C++.
+cat > "$folder/turns.onnxtxt" <<'END'
+<ir_version: 10, opset_import: ["" : 21]>
+turns (int64 typeof, float[2,3] byte_at, float[2,3] put_entry, float[2,0] take_entry) =>
+    (float[2,3] a, float[2,3] b, float[2,3] c, float[2,3] same, float[0,2,3] never, float[2] last, float[2,0] checked_length,
+     float[2,0] take_entry) <
+  bool yes = {1}, int64 zero = {0}, float[2] start = {1, 2}
+> {
+  a, b, c = Loop (typeof, yes, byte_at, put_entry, byte_at) <body = exchange (int64 i, bool go, float[2,3] u, float[2,3] v, float[2,3] w) =>
+      (bool go, float[2,3] v, float[2,3] s, float[2,3] u) { s = Add (u, v) }>
+  same, never = Loop (zero, yes, put_entry) <body = idle (int64 j, bool go2, float[2,3] x) => (bool go2, float[2,3] y, float[2,3] y) { y = Neg (x) }>
+  last, checked_length = Scan <num_scan_inputs = 1, scan_input_axes = [1], scan_output_axes = [-1],
+      body = none (float[2] p, float[2] e) => (float[2] q, float[2] q) { q = Add (p, e) }> (start, take_entry)
+}
+END
+cat > "$folder/turns.cc" <<'END'
+#include "turns.hpp"
+
+#include <cstdio>
+
+int main() {
+  static turns::Memory memory;
+  const float x[] = {1, 2, 3, 4, 5, 6}, y[] = {100, 200, 300, 400, 500, 600};
+  float a[6], b[6], c[6], same[6], last[2];
+  for (const std::int64_t count : {-1, 0, 1, 2, 5}) {
+    turns::run({&count, {}}, {x, {2, 3}}, {y, {2, 3}}, {nullptr, {2, 0}}, {a, {2, 3}}, {b, {2, 3}}, {c, {2, 3}},
+               {same, {2, 3}}, {nullptr, {0, 2, 3}}, {last, {2}}, {nullptr, {2, 0}}, {nullptr, {2, 0}},
+               memory);
+    std::printf("%g %g %g, ", double{a[0]}, double{b[0]}, double{c[5]});
+  }
+  std::printf("%g %g", double{same[0]}, double{last[1]});
+}
+END
+$tool compile "$folder/turns.onnxtxt" --level baseline -o "$folder/turns.hpp" || fail "turns"
+grep -qE '^ +(if .*)?std::memcpy\(.*, 0\);' "$folder/turns.hpp" && fail "turns has a copy of no bytes"
+said=$(cd "$folder" && ${CXX:-g++} -std=gnu++20 -O1 -Wall -Wextra -Wconversion -Wshadow -Werror turns.cc -o turns && ./turns)
+[ "$said" = "1 100 6, 1 100 6, 100 101 6, 101 201 600, 503 805 1812, 100 2" ] || fail "turns gives $said"
+
 # Weights that the run gives take the more memory, the larger neighbours among them are.
 cat > "$folder/given.onnxtxt" <<'END'
 <ir_version: 10, opset_import: ["" : 21]>
