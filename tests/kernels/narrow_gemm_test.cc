@@ -12,6 +12,7 @@
 #include "tenon/base/storage.hpp"
 #include "tenon/base/thread_pool.hpp"
 #include "tests/kernels/data.hpp"
+#include "tests/working_memory.hpp"
 
 using namespace tenon;
 using namespace tenon::kernels;
@@ -141,6 +142,26 @@ TEST_CASE_TEMPLATE("products of integers with scales", T, int2, uint2, int4, uin
         CAPTURE(zeros);
         check(integers<T>(c, transposed, zeros));
       }
+}
+
+TEST_CASE_TEMPLATE("numbers do not decide how much memory a product takes", T, int2, uint4, int8_t) {
+  constexpr int64_t k = 1001, n = 72;
+  const Matrix m = integers<T>({k, n, 32}, false, true);
+  const NarrowSize size = narrow_size(m.source);
+  Storage data = Storage::make<std::byte>(size.data), zeros = Storage::make<uint8_t>(size.zeros);
+  const NarrowMatrix b = narrow_pack(m.source, data.as<std::byte>(), zeros.as<uint8_t>());
+  for (const int64_t rows : {1, 2}) {
+    const auto memory = [&](float x) {
+      const std::vector<float> a(static_cast<size_t>(rows * k), x);
+      std::vector<float> y(static_cast<size_t>(rows * n));
+      GemmArgs<float> g;
+      g.m = rows, g.n = n, g.k = k;
+      g.a = a.data(), g.a_row = k;
+      g.c = y.data(), g.c_row = n;
+      return working_memory([&] { narrow_gemm(g, b); });
+    };
+    CHECK(memory(1e-35f) <= memory(0));
+  }
 }
 
 TEST_CASE_TEMPLATE("products of NaN, infinities and numbers of any size equal floats' products", T, int2,

@@ -186,7 +186,9 @@ bool multiply_in_digits(const GemmArgs<float>& g, const NarrowMatrix& b, const F
   const int64_t words = layout.blocks * ((layout.block + N::depth - 1) / N::depth);
   Scratch scratch;
   DigitRows x{nullptr, nullptr, words * (8 / bits) * digit_count, layout.blocks};
-  auto* digits = scratch.take<int32_t>(R * x.digits_row + 1);
+  // Or enough for the copy in multiply_few, so that numbers do not decide how much memory is taken.
+  const int64_t copy = R * ((b.k + N::depth - 1) / N::depth * N::depth);
+  auto* digits = scratch.take<int32_t>(std::max(R * x.digits_row + 1, copy));
   auto* blocks = scratch.take<DigitBlock>(R * x.blocks_row);
   for (int r = 0; r < R; ++r)
     if (!to_digits<Arch, bits>(g.a + r * g.a_row, g.a_col, g.k, layout.block,
