@@ -22,6 +22,26 @@ void check_error(auto f, std::string_view text) {
     CHECK_MESSAGE(std::string_view(e.what()).find(text) != std::string_view::npos, std::string(e.what()));
   }
 }
+/// Defined by a function: x e^a + b, and x. If the rank of x is unknown, so are the nodes.
+struct Scaled {
+  static constexpr op::Spec spec{.name = "Scaled",
+                                 .domain = "test",
+                                 .since = {1},
+                                 .inputs = {{"x", "T"}, {"a", "T"}, {"b", "T", op::optional}},
+                                 .outputs = {{"y", "T"}, {"same", "T", op::optional}},
+                                 .types = {{"T", types::floats}}};
+  constexpr void infer(op::Infer& i) const {
+    i.out(0, i.dims(0));
+    i.out(1, i.dims(0));
+  }
+  template <class L>
+  std::vector<int32_t> lower(L& to) const {
+    if (!to.dims(0).ranked()) return {};
+    const int32_t x = to.input(0), y = to.add(op::Mul{}, {x, to.add(op::Exp{}, {to.input(1)})});
+    return {to.input(2) < 0 ? y : to.add(op::Add{}, {y, to.input(2)}), to.add(op::Identity{}, {x})};
+  }
+};
+
 ValueId node(Graph& g, const auto& op, std::vector<ValueId> in) {
   return g.add_node({}, any(op), std::move(in), {})[0];
 }
@@ -104,6 +124,38 @@ TEST_CASE("Derivatives at other values") {
   CHECK(o["da"].view<double>().item() == doctest::Approx(3.0));       // 2 a / b at a = 3, b = 2
   CHECK(o["db"].view<double>().item() == doctest::Approx(-9.0 / 4));  // -a a / (b b)
   CHECK(o["e"].view<double>().item() == doctest::Approx(2.0));
+}
+
+TEST_CASE("An operator without a rule has the derivative of its function") {
+  Graph g;
+  const ValueId x = g.add_input("x", DType::float64, {2}), b = g.add_input("b", DType::float64, {});
+  const ValueId a = g.add_constant("a", tensor({}, {0})),
+                fixed = g.add_constant({}, tensor({}, {std::log(2.0)}));
+  const AnyOperator scaled = AnyOperator::make(Scaled{});
+  const ValueId y = g.add_node({}, scaled, {x, a, b}, {})[0];  // a is a variable, although constant
+  const std::vector<ValueId> z = g.add_node({}, scaled, {y, fixed}, std::vector<std::string>(2));
+  const ValueId sum = node(g, op::Add{}, {z[0], z[1]});
+  const std::vector<ValueId> d = add_gradient(g, {.xs = {x, a, b}, .y = sum}, standard_registry());
+  for (const ValueId v : d) g.add_output(str_cat("d", v), v);
+  Outputs o = run(std::move(g), {{"x", tensor({2}, {1, 2})}, {"b", tensor({}, {5})}});
+  CHECK(o[std::size_t{0}].view<double>()[1] == doctest::Approx(3));
+  CHECK(o[std::size_t{1}].view<double>().item() == doctest::Approx(9));
+  CHECK(o[std::size_t{2}].view<double>().item() == doctest::Approx(6));
+}
+
+TEST_CASE("Functions of functions, of derivatives, and those that only the run knows") {
+  Graph g;
+  const ValueId x = g.add_input("x", DType::float64, {1}), any_x = g.add_input("any", DType::float64, Dims());
+  const AnyOperator scaled = AnyOperator::make(Scaled{});
+  ValueId y = g.add_node({}, scaled, {x, x}, {})[0];  // x e^x
+  for (int k = 0; k < 2; ++k) y = add_gradient(g, {.xs = {x}, .y = y}, standard_registry())[0];
+  g.add_output("y", y);
+  const ValueId of_any = g.add_node("named", scaled, {any_x, x}, {})[0];
+  check_error(
+      [&] { return add_gradient(g, {.xs = {x}, .y = of_any}, standard_registry()); },
+      "'named' (Scaled-1): Gradient: no derivative of Scaled, whose function is known only in the run");
+  Outputs o = run(std::move(g), {{"x", tensor({1}, {0.5})}, {"any", tensor({}, {1})}});
+  CHECK(o["y"].view<double>().item() == doctest::Approx(2.5 * std::exp(0.5)));
 }
 
 TEST_CASE("Types and ranks that only the run knows") {

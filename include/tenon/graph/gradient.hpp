@@ -86,9 +86,8 @@ class Differentiation {
       step.first_ = static_cast<int>(graph_.nodes().size());
       if (step.first_ > max_nodes)
         raise(ErrorCode::not_supported, "Gradient", "more than ", max_nodes, " nodes");
-      const Rule* rule = find_rule(step.node_.op.op_class());
-      if (rule == nullptr) step.refuse("no derivative of ", std::string_view(step.node_.op.spec().name));
-      rule->apply(step);
+      if (const Rule* rule = find_rule(step.node_.op.op_class())) rule->apply(step);
+      else step.through_function();
     }
   }
 
@@ -115,7 +114,7 @@ inline bool Step::wants(int k) { return differentiation_.active(x(k).id); }
 inline void Step::give(int k, Term d) {
   if (wants(k)) differentiation_.add(x(k).id, d);
 }
-inline void Step::through(std::initializer_list<Term> results) {
+inline void Step::through(std::span<const Term> results) {
   const int last = static_cast<int>(w.graph().nodes().size());
   differentiation_.mark(first_, last);
   int k = 0;
@@ -129,6 +128,23 @@ inline void Step::through(std::initializer_list<Term> results) {
   for (; k < outputs(); ++k)
     if (has_g(k)) refuse("no derivative of result ", k, " of ", std::string_view(node_.op.spec().name));
   differentiation_.back(first_, last);
+}
+
+inline void Step::through_function() {
+  // An active constant is a variable of the function.
+  const auto content = [&](std::size_t k) {
+    const Graph::ValueEntry& e = w.graph().entry(node_.inputs[k]);
+    const bool fixed = e.source == Graph::Source::constant && !wants(static_cast<int>(k));
+    return fixed ? e.content : Value();
+  };
+  const std::optional<Graph> function = w.graph().function_of(node_, content);
+  if (!function)
+    refuse("no derivative of ", std::string_view(node_.op.spec().name),
+           node_.op.lowers() ? ", whose function is known only in the run" : "");
+  std::vector<ValueId> in;
+  for (std::size_t k = 0; k < node_.inputs.size(); ++k)
+    if (node_.inputs[k] >= 0 && !content(k)) in.push_back(node_.inputs[k]);
+  through(w.add_function(*function, in));
 }
 
 /// Adds the nodes between `names` and y again, with `inputs` in place of `names`. Replaces `names` with the

@@ -93,6 +93,14 @@ class Writer {
     return add_node(op, std::span(in.begin(), in.size()), 1)[0];
   }
 
+  /// The nodes of a function. Returns its results.
+  std::vector<Term> add_function(const Graph& function, std::span<const ValueId> in) {
+    std::vector<Term> made;
+    for (ValueId id : graph_.add_graph(function, in, name_.empty() ? name_ : str_cat(name_, "/")))
+      made.push_back(term(id));
+    return made;
+  }
+
   Term constant(const AnyTensor& tensor) { return term(graph_.add_constant({}, tensor)); }
   /// A vector of int64.
   Term integers(std::span<const int64_t> list) {
@@ -256,7 +264,12 @@ class Step {
   }
   /// Differentiates formulas of the results, which the rule has just added, in place of the node. A false one
   /// is a result that must not matter.
-  void through(std::initializer_list<Term> results);
+  void through(std::initializer_list<Term> results) {
+    return through(std::span(results.begin(), results.size()));
+  }
+  void through(std::span<const Term> results);
+  /// Differentiates the operator's function (`lower`) in place of the node.
+  void through_function();
   [[noreturn]] void refuse(const auto&... why) const {
     raise(ErrorCode::not_supported, tenon::detail::describe(node_), "Gradient: ", why...);
   }
