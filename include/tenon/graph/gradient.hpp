@@ -2,6 +2,7 @@
 // reverse-mode differentiation.
 #pragma once
 
+#include "tenon/graph/gradients/attention.hpp"
 #include "tenon/graph/gradients/elementwise.hpp"
 #include "tenon/graph/gradients/movement.hpp"
 #include "tenon/graph/gradients/normalization.hpp"
@@ -21,7 +22,8 @@ inline const Rule* find_rule(const OperatorClass& op) {
        {std::span<const Rule>(elementwise_rules), std::span<const Rule>(flat_rules),
         std::span<const Rule>(movement_rules), std::span<const Rule>(product_rules),
         std::span<const Rule>(reduction_rules), std::span<const Rule>(window_rules),
-        std::span<const Rule>(normalization_rules), std::span<const Rule>(old_rules)})
+        std::span<const Rule>(normalization_rules), std::span<const Rule>(attention_rules),
+        std::span<const Rule>(old_rules)})
     for (const Rule& r : table)
       if (*r.op == *op.id) return &r;
   return nullptr;

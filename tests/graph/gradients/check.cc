@@ -7,7 +7,7 @@
 
 namespace tenon::test {
 
-constexpr const char* names[] = {"x0", "x1", "x2", "x3", "x4"};
+constexpr const char* names[] = {"x0", "x1", "x2", "x3", "x4", "x5", "x6"};
 
 void check_operator(const AnyOperator& op, const std::vector<Given>& given, int outputs,
                     std::vector<int> differentiated, bool twice) {
