@@ -46,7 +46,22 @@ TEST_CASE("Movement") {
   check_op(op::CumSum{.reverse = 1}, {reals({2, 3}), ints({}, {0})});
   check_op(op::Dropout{}, {reals({2, 3})});
   check_op(op::Dropout{}, {reals({2, 3}), none(), bools({}, {false})});
+  for (const char* reduction : {"mul", "max", "min"}) {
+    check_op(op::ScatterElements{.axis = 1, .reduction = reduction},
+             {reals({2, 3}), ints({2, 2}, {0, 0, 2, 1}), reals({2, 2})});
+    check_op(op::ScatterND{.reduction = reduction}, {reals({3, 2}), ints({2, 1}, {2, -1}), reals({2, 2})});
+  }
   check_twice(op::Slice{}, {reals({4}), ints({1}), ints({3})});
+}
+
+TEST_CASE("Slopes of scattered products with zeros, and of equal extrema") {
+  const Value x = Tensor<double>(Extents{4}, {2, 0, 0, 3}), at = Tensor<int64_t>(Extents{5}, {0, 0, 1, 2, 3});
+  const Value u = Tensor<double>(Extents{5}, {5, 0, 7, 0, 3});
+  using Slopes = std::vector<double>;
+  CHECK(slopes(any(op::ScatterElements{.reduction = "mul"}), {x, at, u}) ==
+        Slopes{0, 14, 0, 12, 0, 10, 0, 0, 12});
+  CHECK(slopes(any(op::ScatterElements{.reduction = "max"}), {x, at, u}) ==
+        Slopes{0, 0, 1.5, 2, 1, 0, 2, 1.5, 2});
 }
 
 }  // namespace tenon::test

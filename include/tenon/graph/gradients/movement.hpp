@@ -88,14 +88,44 @@ inline void gather_step(Step& s) {
   if (s.wants(0))
     s.give(0, s.w.add(op::ScatterND{.reduction = "add"}, {zeros_like(s.x()), unsqueeze(rows, {-1}), s.g()}));
 }
+/// For y = x with updates u put in.
 template <class Op>
-void scatter_step(Step& s, Term taken) {
-  const Str& reduction = s.op<Op>().reduction;
-  if (reduction != "none" && reduction != "add")
-    s.refuse("no derivative of reduction ", std::string_view(reduction));
-  if (s.wants(0))
-    s.give(0, reduction == "add" ? s.g() : s.w.add(s.op<Op>(), {s.g(), s.x(1), zeros_like(s.x(2))}));
-  s.give(2, taken);
+void scatter_step(Step& s) {
+  Writer& w = s.w;
+  const Op& op = s.op<Op>();
+  const Term x = s.x(0), u = s.x(2), g = s.g();
+  const auto scattered = [&](Term into, Term updates, const char* reduction) {
+    Op scatter = op;
+    scatter.reduction = reduction;
+    return w.add(scatter, {into, s.x(1), updates});
+  };
+  const auto gathered = [&](Term t) {
+    if constexpr (std::is_same_v<Op, op::ScatterND>) return w.add(op::GatherND{}, {t, s.x(1)});
+    else return w.add(op::GatherElements{.axis = op.axis}, {t, s.x(1)});
+  };
+  if (op.reduction == "none" || op.reduction == "add") {
+    if (s.wants(0)) s.give(0, op.reduction == "add" ? g : scattered(g, zeros_like(u), "none"));
+    if (s.wants(2)) s.give(2, gathered(g));
+    return;
+  }
+  if (op.reduction == "mul") {
+    // The product of an element's other factors is that of all nonzero ones divided by its own, or 0.
+    const auto nonzero = [](Term t) { return where(equal(t, 0.0), 1.0, t); };
+    const auto zeros = [](Term t) { return cast_like(equal(t, 0.0), t); };
+    const Term product = g * scattered(nonzero(x), nonzero(u), "mul");
+    const Term count = scattered(zeros(x), zeros(u), "add");
+    const auto slope = [&](Term own, Term all, Term zeros_of_all) {
+      return where(zeros_of_all > zeros(own), 0.0, all / nonzero(own));
+    };
+    if (s.wants(0)) s.give(0, slope(x, product, count));
+    if (s.wants(2)) s.give(2, slope(u, gathered(product), gathered(count)));
+    return;
+  }
+  // Equal extrema share the derivative.
+  const Term of_x = equal(x, s.y()), of_u = equal(u, gathered(s.y()));
+  const Term share = g / scattered(cast_like(of_x, x), cast_like(of_u, u), "add");
+  if (s.wants(0)) s.give(0, where(of_x, share, 0.0));
+  if (s.wants(2)) s.give(2, where(of_u, gathered(share), 0.0));
 }
 inline void dropout_step(Step& s) {
   if (!s.x(2) || s.w.is_false(s.x(2))) return s.give(0, s.g());
@@ -130,13 +160,8 @@ inline constexpr Rule movement_rules[] = {
                          {zeros_like(s.x()), s.x(1), s.g()}));
      }},
     {&operator_id<op::GatherND>, moved_step<op::GatherND>},
-    {&operator_id<op::ScatterElements>,
-     [](Step& s) {
-       scatter_step<op::ScatterElements>(
-           s, s.w.add(op::GatherElements{.axis = s.op<op::ScatterElements>().axis}, {s.g(), s.x(1)}));
-     }},
-    {&operator_id<op::ScatterND>,
-     [](Step& s) { scatter_step<op::ScatterND>(s, s.w.add(op::GatherND{}, {s.g(), s.x(1)})); }},
+    {&operator_id<op::ScatterElements>, scatter_step<op::ScatterElements>},
+    {&operator_id<op::ScatterND>, scatter_step<op::ScatterND>},
     {&operator_id<op::TopK>,
      [](Step& s) {
        s.give(0, s.w.add(op::ScatterElements{.axis = s.op<op::TopK>().axis, .reduction = "add"},
