@@ -84,7 +84,7 @@ class Differentiation {
       if (std::none_of(made.outputs.begin(), made.outputs.end(),
                        [&](ValueId v) { return active(v) && result_gradient(v); }))
         continue;
-      Step step(*this, writer_, made);
+      Step step(*this, writer_, static_cast<std::size_t>(n));
       step.first_ = static_cast<int>(graph_.nodes().size());
       if (step.first_ > max_nodes)
         raise(ErrorCode::not_supported, "Gradient", "more than ", max_nodes, " nodes");

@@ -181,6 +181,9 @@ class Graph {
   std::vector<ValueId> add_graph(const Graph& function, std::span<const ValueId> inputs,
                                  std::string_view prefix = {});
 
+  /// Result k of a node, by its number. A node that did not make the optional result makes it from now on.
+  ValueId result(std::size_t node, std::size_t k);
+
   /// The function of one of this graph's nodes: a graph of the nodes that its operator's `lower` adds, whose
   /// outputs are the node's results. content(k) is the value of operand k if it is known; such operands
   /// become constants, other present operands inputs, in order. Nothing if the operator has no `lower`, or

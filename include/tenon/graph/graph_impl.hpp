@@ -104,6 +104,19 @@ inline std::vector<ValueId> Graph::add_node(std::string node_name, AnyOperator o
   return nodes_.back().outputs;
 }
 
+inline ValueId Graph::result(std::size_t node, std::size_t k) {
+  Node& n = nodes_[node];
+  if (k >= n.outputs.size()) {
+    std::vector<op::Info> in, out(k + 1);
+    for (ValueId id : n.inputs) in.push_back(operand_info(id));
+    if (const op::Message m = n.op.infer(in, out); !m.empty())
+      tenon::raise(ErrorCode::invalid_model, detail::describe(n), m.view());
+    for (std::size_t j = n.outputs.size(); j <= k; ++j)
+      n.outputs.push_back(add_value({{}, Source::node, out[j], {}, -1}));
+  }
+  return n.outputs[k];
+}
+
 template <class F>
 std::optional<Graph> Graph::function_of(const Node& node, F content) const {
   if (!node.op.lowers()) return {};

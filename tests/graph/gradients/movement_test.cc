@@ -1,3 +1,4 @@
+#include "tenon/graph/session.hpp"
 #include "tests/graph/gradients/check.hpp"
 
 namespace tenon::test {
@@ -52,6 +53,30 @@ TEST_CASE("Movement") {
     check_op(op::ScatterND{.reduction = reduction}, {reals({3, 2}), ints({2, 1}, {2, -1}), reals({2, 2})});
   }
   check_twice(op::Slice{}, {reals({4}), ints({1}), ints({3})});
+}
+
+TEST_CASE("Dropout in training: the mask is shared, and the ratio scales what is kept") {
+  const Given yes = bools({}, {true}), ratio = reals({}, 0.3, 0.4);
+  check_op(op::Dropout{.seed = 3}, {reals({4, 3}), ratio, yes}, 2);
+  check_op(op::Dropout{.seed = 3}, {reals({4, 3}), none(), yes});  // the mask is no result
+  check_op(op::Dropout{.seed = 3}, {reals({4, 3}), reals({1}, 0.3, 0.4), late(yes)});
+  check_op(op::Dropout{.seed = 3}, {reals({4, 3}), ratio, late(bools({}, {false}))});
+  // Without a seed, runs differ, but not the elements that are kept within one.
+  for (const AnyOperator& op : {any(op::Dropout{}), old("Dropout", 1), old("Dropout", 6)}) {
+    Graph g;
+    const ValueId x = g.add_input("x", DType::float64, {50});
+    const ValueId training = g.add_constant({}, Tensor<bool>(Extents{}, {true}));
+    std::vector<ValueId> in{x};
+    if (op.version() > 10) in.insert(in.end(), {-1, training});
+    const ValueId y = g.add_node({}, op, in, {})[0];
+    g.add_output("y", y);
+    g.add_output("d", add_gradient(g, {.xs = {x}, .y = y}, standard_registry())[0]);
+    Tensor<double> ones(Extents{50});
+    std::fill(ones.begin(), ones.end(), 1.0);
+    const Outputs out = Session(std::move(g)).run({{"x", ones}});
+    const auto kept = out["y"].view<double>(), slope = out["d"].view<double>();
+    CHECK(std::equal(kept.begin(), kept.end(), slope.begin()));
+  }
 }
 
 TEST_CASE("Slopes of scattered products with zeros, and of equal extrema") {

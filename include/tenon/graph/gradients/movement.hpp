@@ -129,10 +129,12 @@ void scatter_step(Step& s) {
 }
 inline void dropout_step(Step& s) {
   if (!s.x(2) || s.w.is_false(s.x(2))) return s.give(0, s.g());
-  if (!s.y(1)) s.refuse("no derivative of a Dropout in training whose mask is no result");
-  const Term ratio = s.x(1) ? cast_like(s.x(1), s.g()) : s.w.number(0.5, s.g());
-  const Term kept = where(s.x(2), s.g() / (1.0 - ratio), s.g());
-  s.give(0, where(s.y(1), kept, 0.0));
+  const Term g = s.g(), kept = 1.0 - (s.x(1) ? cast_like(s.x(1), g) : s.w.number(0.5, g));
+  s.give(0, where(s.result(1), where(s.x(2), g / kept, g), 0.0));
+  if (s.wants(1)) {
+    const Term slope = where(s.x(2), sum(g * s.y()) / kept, 0.0);
+    s.give(1, cast_like(reshape(slope, shape(s.x(1))), s.x(1)));
+  }
 }
 
 inline constexpr Rule movement_rules[] = {

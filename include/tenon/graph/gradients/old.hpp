@@ -4,6 +4,7 @@
 
 #include "tenon/graph/gradients/normalization.hpp"
 #include "tenon/graph/gradients/product.hpp"
+#include "tenon/op/nn/dropout.hpp"
 
 namespace tenon::TENON_ABI::gradients {
 
@@ -49,6 +50,8 @@ inline constexpr Rule old_rules[] = {
     {&operator_id<op::Div_1>, before_broadcasting_step<op::Div, op::Div_1>},
     {&operator_id<op::Pow_1>, before_broadcasting_step<op::Pow, op::Pow_1>},
     {&operator_id<op::PRelu_1>, p_relu_1_step},
+    {&operator_id<op::Dropout_1>,
+     [](Step& s) { s.give(0, s.g() * s.result(1) / (1.0 - double{s.op<op::Dropout_1>().ratio})); }},
     {&operator_id<op::Gemm_1>,
      [](Step& s) {
        const op::Gemm_1& old = s.op<op::Gemm_1>();

@@ -238,8 +238,8 @@ class Differentiation;
 /// respect to its operands.
 class Step {
  public:
-  Step(Differentiation& d, Writer& writer, Graph::Node node)
-      : differentiation_(d), w(writer), node_(std::move(node)) {}
+  Step(Differentiation& d, Writer& writer, std::size_t number)
+      : differentiation_(d), w(writer), number_(number), node_(writer.graph().nodes()[number]) {}
 
   template <class Op>
   const Op& op() const {
@@ -251,6 +251,8 @@ class Step {
   Term x(int k = 0) { return {&w, k < inputs() ? node_.inputs[static_cast<std::size_t>(k)] : -1}; }
   /// Result k.
   Term y(int k = 0) { return {&w, k < outputs() ? node_.outputs[static_cast<std::size_t>(k)] : -1}; }
+  /// Result k, which the node makes from now on.
+  Term result(int k) { return w.term(w.graph().result(number_, static_cast<std::size_t>(k))); }
   /// The derivative with respect to result k, zeros where y does not depend on it.
   Term g(int k = 0) { return has_g(k) ? result_gradient(k) : zeros_like(y(k)); }
   bool has_g(int k) { return static_cast<bool>(result_gradient(k)); }
@@ -289,6 +291,7 @@ class Step {
   Writer& w;
 
  private:
+  std::size_t number_;
   Graph::Node node_;
   int first_ = -1;
 
