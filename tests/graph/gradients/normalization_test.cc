@@ -1,6 +1,24 @@
+#include "tenon/graph/session.hpp"
 #include "tests/graph/gradients/check.hpp"
 
 namespace tenon::test {
+
+/// Result 1 or 2 of LayerNormalization, the mean and the inverse deviation, which are floats.
+void check_statistics(int result) {
+  Graph g;
+  const ValueId x = g.add_input("x", DType::float64, {1, 3});
+  const ValueId scale = g.add_constant({}, Tensor<double>(Extents{3}, {1, 1, 1}));
+  const ValueId y = g.add_node({}, any(op::LayerNormalization{.epsilon = 0}), {x, scale},
+                               std::vector<std::string>(3))[static_cast<std::size_t>(result)];
+  g.add_output("d", add_gradient(g, {.xs = {x}, .y = y}, standard_registry())[0]);
+  const Outputs out = Session(std::move(g)).run({{"x", Tensor<double>(Extents{1, 3}, {1, 2, 6})}});
+  const double mean = 3, deviation = std::sqrt(14.0 / 3);
+  for (int64_t k = 0; k < 3; ++k) {
+    const double at = k == 0 ? 1 : k == 1 ? 2 : 6;
+    CHECK(out["d"].view<double>()[k] ==
+          doctest::Approx(result == 1 ? 1.0 / 3 : (mean - at) / (3 * std::pow(deviation, 3))));
+  }
+}
 
 TEST_CASE("Normalisations") {
   check_op(op::Softmax{}, {reals({2, 4})});
@@ -8,6 +26,7 @@ TEST_CASE("Normalisations") {
   check_op(op::LogSoftmax{.axis = 1}, {reals({2, 4, 2})});
   check_op(op::LayerNormalization{}, {reals({2, 4}), reals({4}), reals({4})});
   check_op(op::LayerNormalization{.axis = 1}, {reals({2, 2, 2}), reals({2, 2})});
+  for (int result : {1, 2}) check_statistics(result);
   check_op(op::RMSNormalization{}, {reals({2, 4}), reals({4})});
   check_op(op::InstanceNormalization{}, {reals({2, 2, 3}), reals({2}), reals({2})});
   check_op(op::GroupNormalization{.num_groups = 2}, {reals({2, 4, 3}), reals({4}), reals({4})});

@@ -42,8 +42,11 @@ inline Term over_channels(Step& s, Term v, Term x) {
 
 inline void layer_normalization_step(Step& s) {
   const op::LayerNormalization& norm = s.op<op::LayerNormalization>();
-  const Term y = normalized(widened(s.x()), axes_from(s, norm.axis), norm.epsilon) * widened(s.x(1));
-  s.through({cast_like(s.x(2) ? y + widened(s.x(2)) : y, s.x())});
+  const Term x = widened(s.x()), axes = axes_from(s, norm.axis), average = mean(x, axes);
+  const Term centered = x - average, deviation = sqrt(mean(square(centered), axes) + double{norm.epsilon});
+  const Term y = centered / deviation * widened(s.x(1));
+  s.through({cast_like(s.x(2) ? y + widened(s.x(2)) : y, s.x()), s.y(1) ? cast_like(average, s.y(1)) : Term{},
+             s.y(2) ? cast_like(1.0 / deviation, s.y(2)) : Term{}});
 }
 inline void rms_normalization_step(Step& s) {
   const op::RMSNormalization& norm = s.op<op::RMSNormalization>();
