@@ -52,6 +52,12 @@ TEST_CASE("Pools") {
   check_op(op::GlobalMaxPool{}, {reals({2, 3, 2, 2})});
 }
 
+TEST_CASE("Convolutions of no samples") {
+  check_op(op::Conv{.group = 2}, {reals({0, 2, 5}), reals({2, 1, 2}), reals({2})});
+  check_op(op::Conv{.pads = {1, 1}}, {reals({0, 2, 5}), reals({3, 2, 2})});
+  check_op(op::ConvTranspose{}, {reals({0, 2, 5}), reals({2, 3, 2}), reals({3})});
+}
+
 TEST_CASE("Second derivatives of convolutions and pools") {
   check_twice(op::Conv{.group = 2, .pads = {1, 0}, .strides = {2}},
               {reals({1, 2, 5}), reals({2, 1, 3}), reals({2})});

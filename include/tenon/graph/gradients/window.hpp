@@ -59,9 +59,19 @@ inline Term with_samples_and_channels_exchanged(Term x, int rank) {
 /// The derivative with respect to the weights (M, C/group, kernel) of a convolution without padding that has
 /// made g (N, M, out) of x (N, C, in): x convolved with g, with samples and channels, and strides and
 /// dilations, exchanged.
-inline Term weights_gradient(Term x, Term g, Term weights, int64_t group, const Ints& strides,
+inline Term weights_gradient(Dim samples, Term x, Term g, Term weights, int64_t group, const Ints& strides,
                              const Ints& dilations, int spatial) {
   Writer& w = *x.writer;
+  if (!samples.known() || samples.is(0)) {
+    // Samples become channels, which no convolution lacks: zeros take the place of a first sample.
+    const auto with_sample = [&](Term t) {
+      const Term none = w.integers({0}), one = w.integers({1});
+      const Term lacking = w.add(op::Max{}, {none, one - shape(t, 0, 1)});
+      return w.add(op::Pad{}, {t, concat_terms({none, lacking}), w.number(0, t), none});
+    };
+    x = with_sample(x);
+    g = with_sample(g);
+  }
   Term columns{};
   if (group == 1) {
     columns = with_samples_and_channels_exchanged(x, spatial + 2);
@@ -79,6 +89,11 @@ inline Term weights_gradient(Term x, Term g, Term weights, int64_t group, const 
   const Term none = w.integers(std::vector<int64_t>(static_cast<std::size_t>(spatial), 0));
   return with_samples_and_channels_exchanged(padded(d, none, shape(weights, 2) - shape(d, 2), spatial),
                                              spatial + 2);
+}
+/// The number of samples of operand 0.
+inline Dim samples(Step& s) {
+  const Dims d = s.w.dims(s.x(0));
+  return d.ranked() ? d[0] : Dim();
 }
 inline void bias_step(Step& s, int spatial) {
   if (!s.wants(2)) return;
@@ -103,8 +118,8 @@ inline void conv_step(Step& s) {
     s.give(0, padded(all, -pad.begin, in + pad.begin - shape(all, 2), spatial));
   }
   if (s.wants(1))
-    s.give(1, weights_gradient(padded(x, pad.begin, pad.end, spatial), g, weights, conv.group, conv.strides,
-                               conv.dilations, spatial));
+    s.give(1, weights_gradient(samples(s), padded(x, pad.begin, pad.end, spatial), g, weights, conv.group,
+                               conv.strides, conv.dilations, spatial));
 }
 
 inline void conv_transpose_step(Step& s) {
@@ -125,7 +140,7 @@ inline void conv_transpose_step(Step& s) {
     s.give(0, s.w.add(op::Conv{.dilations = conv.dilations, .group = conv.group, .strides = conv.strides},
                       {g, weights}));
   if (s.wants(1))
-    s.give(1, weights_gradient(g, x, weights, conv.group, conv.strides, conv.dilations, spatial));
+    s.give(1, weights_gradient(samples(s), g, x, weights, conv.group, conv.strides, conv.dilations, spatial));
 }
 
 /// A convolution of each channel with ones, divided by the number of cells in each window.
