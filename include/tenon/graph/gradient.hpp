@@ -9,6 +9,7 @@
 #include "tenon/graph/gradients/old.hpp"
 #include "tenon/graph/gradients/product.hpp"
 #include "tenon/graph/gradients/reduction.hpp"
+#include "tenon/graph/gradients/resize.hpp"
 #include "tenon/graph/gradients/window.hpp"
 #include "tenon/op/tensor/identity.hpp"
 
@@ -23,7 +24,7 @@ inline const Rule* find_rule(const OperatorClass& op) {
         std::span<const Rule>(movement_rules), std::span<const Rule>(product_rules),
         std::span<const Rule>(reduction_rules), std::span<const Rule>(window_rules),
         std::span<const Rule>(normalization_rules), std::span<const Rule>(attention_rules),
-        std::span<const Rule>(old_rules)})
+        std::span<const Rule>(resize_rules), std::span<const Rule>(old_rules)})
     for (const Rule& r : table)
       if (*r.op == *op.id) return &r;
   return nullptr;

@@ -71,10 +71,14 @@ class Writer {
            !*static_cast<const bool*>(entry.content.tensor().data());
   }
 
+  template <class Op>
+  AnyOperator any(const Op& op, int version) const {
+    return {class_of<Op>(), tenon::detail::shared_object(op), version};
+  }
   /// A node of the newest version of an operator. A false term is an operand left out.
   template <class Op>
   std::vector<Term> add_node(const Op& op, std::span<const Term> in, int results) {
-    return add_node({class_of<Op>(), tenon::detail::shared_object(op), Op::spec.latest()}, in, results);
+    return add_node(any(op, Op::spec.latest()), in, results);
   }
   std::vector<Term> add_node(AnyOperator op, std::span<const Term> in, int results) {
     std::vector<ValueId> ids;
@@ -110,6 +114,12 @@ class Writer {
   }
   Term integers(std::initializer_list<int64_t> list) {
     return integers(std::span(list.begin(), list.size()));
+  }
+  /// A vector of float.
+  Term floats(std::span<const float> list) {
+    Tensor<float> t(Extents{static_cast<int64_t>(list.size())});
+    std::copy(list.begin(), list.end(), t.begin());
+    return constant(t);
   }
   Term integer(int64_t number) { return constant(Tensor<int64_t>(Extents{}, {number})); }
   /// A scalar of the element type of `like`.
@@ -244,6 +254,11 @@ class Step {
   template <class Op>
   const Op& op() const {
     return *node_.op.as<Op>();
+  }
+  /// An operator at the node's version.
+  template <class Op>
+  AnyOperator again(const Op& op) const {
+    return w.any(op, node_.op.version()).with_newest_inputs();
   }
   int inputs() const { return static_cast<int>(node_.inputs.size()); }
   int outputs() const { return static_cast<int>(node_.outputs.size()); }

@@ -1,0 +1,54 @@
+#include "tests/graph/gradients/check.hpp"
+
+namespace tenon::test {
+
+inline Given scales(std::initializer_list<float> list) {
+  return constant(Tensor<float>(Extents{static_cast<int64_t>(list.size())}, list));
+}
+
+TEST_CASE("Resize: every mode, up and down") {
+  const Given x = reals({1, 2, 3, 4}), up = scales({1, 1, 1.7f, 2}), down = scales({1, 1, 0.7f, 0.5f});
+  for (const char* mode : {"nearest", "linear", "cubic"})
+    for (const Given& by : {up, down, late(up)}) {
+      check_op(op::Resize{.mode = mode}, {x, none(), by});
+      check_op(op::Resize{.coordinate_transformation_mode = "align_corners", .mode = mode}, {x, none(), by});
+    }
+  check_op(op::Resize{.antialias = 1, .mode = "linear"}, {x, none(), down});
+  check_op(op::Resize{.exclude_outside = 1, .mode = "cubic"}, {x, none(), up});
+  check_op(op::Resize{.axes = {-1, 0}, .mode = "linear"}, {reals({2, 3}), none(), none(), ints({5, 3})});
+  check_op(op::Resize{.axes = {1}, .keep_aspect_ratio_policy = "not_larger"},
+           {reals({2, 3}), none(), none(), ints({5})});
+  check_op(op::Resize{.mode = "linear"}, {reals({2, 3}), none(), none(), late(ints({2, 5}))});
+  check_op(op::Resize{.mode = "linear"}, {reals({0, 3}), none(), none(), ints({0, 5})});
+  check_twice(op::Resize{.mode = "linear"}, {reals({2, 3}), none(), none(), ints({3, 5})});
+}
+
+TEST_CASE("Resize: crops beyond the edges, and old versions") {
+  const Given roi = scales({0.2f, -0.5f, 1, 1.3f}), sizes = ints({3, 5});
+  for (const char* mode : {"nearest", "linear"})
+    check_op(
+        op::Resize{
+            .coordinate_transformation_mode = "tf_crop_and_resize", .extrapolation_value = 9, .mode = mode},
+        {reals({4, 3}), roi, none(), sizes});
+  check_operator(old("Resize", 11, {{"coordinate_transformation_mode", std::string("tf_half_pixel_for_nn")}}),
+                 {reals({2, 3}), scales({}), scales({1, 2.5f})});
+  check_operator(old("Resize", 11, {{"mode", std::string("linear")}}),
+                 {reals({2, 3}), scales({}), scales({}), ints({2, 5})});
+  const Value x = Tensor<double>(Extents{2, 4}, {1, 2, 3, 4, 5, 6, 7, 8}),
+              by = Tensor<float>(Extents{2}, {1.5f, 0.7f});
+  CHECK(slopes(old("Resize", 10), {x, by}) == std::vector<double>{4, 0, 6, 0, 5, 0, 6, 0});
+  check_operator(old("Resize", 10, {{"mode", std::string("linear")}}), {reals({2, 3}), scales({1, 2})});
+  for (const char* mode : {"nearest", "linear"}) {
+    check_operator(old("Upsample", 9, {{"mode", std::string(mode)}}), {reals({2, 3}), scales({1, 2.5f})});
+    check_operator(old("Upsample", 7, {{"mode", std::string(mode)}, {"scales", std::vector<float>{1.5f, 2}}}),
+                   {reals({2, 3})});
+  }
+}
+
+TEST_CASE("CenterCropPad") {
+  check_op(op::CenterCropPad{}, {reals({4, 3}), ints({2, 6})});
+  check_op(op::CenterCropPad{.axes = {-1}}, {reals({2, 2}), late(ints({5}))});
+  check_op(op::CenterCropPad{}, {reals({2, 0}), ints({1, 2})});
+}
+
+}  // namespace tenon::test
