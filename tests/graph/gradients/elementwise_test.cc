@@ -47,6 +47,7 @@ TEST_CASE("Functions of several elements, which are stretched") {
   check_op(op::Clip{}, {reals({4, 5}), none(), reals({}, 0.5, 1)});
   check_op(op::Clip{}, {reals({4, 5}), reals({}, 0.5, 1), reals({}, -1, -0.5)});
   check_op(op::Clip{}, {reals({}), reals({1}, -1, -0.5), reals({1}, 0.5, 1)});
+  check_op(op::SwiGLU{.alpha = 1.5f}, {reals({2, 3}), reals({2, 3})});
   check_op(op::Where{}, {bools({3, 1}, {true, false, true}), reals({3, 2}), reals({2})});
   check_op(op::Pow{}, {reals({2, 4}, 0.5, 2), ints({4}, {-1, 0, 1, 3})});
 }
@@ -54,6 +55,9 @@ TEST_CASE("Functions of several elements, which are stretched") {
 TEST_CASE("Functions of elements, as old versions state them") {
   check_operator(old("Clip", 6, {{"min", -0.5f}, {"max", 0.5f}}), {reals({4, 5})});
   check_operator(old("Clip", 6), {reals({2})});
+  for (const char* name : {"Affine", "ScaledTanh", "ParametricSoftplus"})
+    check_operator(old(name, 1, {{"alpha", 1.5f}, {"beta", 0.5f}}), {reals({2, 3})});
+  check_operator(old("Scale", 1, {{"scale", 2.5f}}), {reals({2, 3})});
 }
 
 TEST_CASE("Slopes where functions bend") {

@@ -11,6 +11,7 @@
 #include "tenon/op/math/abs.hpp"
 #include "tenon/op/math/acos.hpp"
 #include "tenon/op/math/acosh.hpp"
+#include "tenon/op/math/affine.hpp"
 #include "tenon/op/math/asin.hpp"
 #include "tenon/op/math/asinh.hpp"
 #include "tenon/op/math/atan.hpp"
@@ -36,10 +37,13 @@
 #include "tenon/op/math/mish.hpp"
 #include "tenon/op/math/mod.hpp"
 #include "tenon/op/math/p_relu.hpp"
+#include "tenon/op/math/parametric_softplus.hpp"
 #include "tenon/op/math/pow.hpp"
 #include "tenon/op/math/reciprocal.hpp"
 #include "tenon/op/math/relu.hpp"
 #include "tenon/op/math/round.hpp"
+#include "tenon/op/math/scale.hpp"
+#include "tenon/op/math/scaled_tanh.hpp"
 #include "tenon/op/math/selu.hpp"
 #include "tenon/op/math/sigmoid.hpp"
 #include "tenon/op/math/sign.hpp"
@@ -49,6 +53,7 @@
 #include "tenon/op/math/softsign.hpp"
 #include "tenon/op/math/sqrt.hpp"
 #include "tenon/op/math/sum.hpp"
+#include "tenon/op/math/swi_glu.hpp"
 #include "tenon/op/math/swish.hpp"
 #include "tenon/op/math/tan.hpp"
 #include "tenon/op/math/tanh.hpp"
@@ -78,6 +83,13 @@ inline void extremum_step(Step& s) {
     if (s.wants(k)) s.give_summed(k, masked(here, left));
     left = where(here, 0.0, left);
   }
+}
+
+/// alpha f(beta x).
+template <class Scaled, class Op>
+void scaled_step(Step& s) {
+  const Scaled& scaled = s.op<Scaled>();
+  s.through({apply(Op{}, s.x() * double{scaled.beta}) * double{scaled.alpha}});
 }
 
 inline constexpr Rule elementwise_rules[] = {
@@ -216,6 +228,11 @@ inline constexpr Rule elementwise_rules[] = {
      }},
     {&operator_id<op::Swish>,
      [](Step& s) { s.through({s.x() * apply(op::Sigmoid{}, s.x() * double{s.op<op::Swish>().alpha})}); }},
+    {&operator_id<op::SwiGLU>,
+     [](Step& s) {
+       const Term a = s.x(0);
+       s.through({a * apply(op::Sigmoid{}, a * double{s.op<op::SwiGLU>().alpha}) * s.x(1)});
+     }},
     {&operator_id<op::Mish>,
      [](Step& s) { s.through({s.x() * apply(op::Tanh{}, apply(op::Softplus{}, s.x()))}); }},
     {&operator_id<op::Gelu>,
@@ -227,6 +244,10 @@ inline constexpr Rule elementwise_rules[] = {
        }
        s.through({x * 0.5 * (apply(op::Erf{}, x * (1.0 / std::numbers::sqrt2)) + 1.0)});
      }},
+    {&operator_id<op::Affine>, [](Step& s) { s.give(0, s.g() * double{s.op<op::Affine>().alpha}); }},
+    {&operator_id<op::Scale>, [](Step& s) { s.give(0, s.g() * double{s.op<op::Scale>().scale}); }},
+    {&operator_id<op::ScaledTanh>, scaled_step<op::ScaledTanh, op::Tanh>},
+    {&operator_id<op::ParametricSoftplus>, scaled_step<op::ParametricSoftplus, op::Softplus>},
     {&operator_id<op::Shrink>,
      [](Step& s) {
        const double lambd = s.op<op::Shrink>().lambd;
