@@ -52,6 +52,22 @@ TEST_CASE("Pools") {
   check_op(op::GlobalMaxPool{}, {reals({2, 3, 2, 2})});
 }
 
+TEST_CASE("Pools of norms") {
+  for (int64_t p : {1, 2, 3}) {
+    check_op(op::LpPool{.kernel_shape = {3, 2}, .p = p, .pads = {1, 1, 1, 0}, .strides = {2, 1}},
+             {reals({1, 2, 4, 3})});
+    check_op(op::LpPool{.ceil_mode = 1, .dilations = {2}, .kernel_shape = {2}, .p = p, .strides = {2}},
+             {reals({2, 1, 6})});
+    check_op(op::GlobalLpPool{.p = p}, {reals({2, 3, 2, 2})});
+  }
+  check_operator(old("LpPool", 1, {{"kernel_shape", std::vector<int64_t>{2}}, {"p", 1.5f}}),
+                 {reals({1, 2, 4}, 0.5, 2)});
+  check_operator(old("GlobalLpPool", 1, {{"p", 1.5f}}), {reals({1, 2, 4}, 0.5, 2)});
+  const Value zeros = Tensor<double>(Extents{1, 1, 2}, {0, 0});
+  CHECK(slopes(any(op::LpPool{.kernel_shape = {2}}), {zeros}) == std::vector<double>{0, 0});
+  CHECK(slopes(any(op::GlobalLpPool{}), {zeros}) == std::vector<double>{0, 0});
+}
+
 TEST_CASE("Convolutions of no samples") {
   check_op(op::Conv{.group = 2}, {reals({0, 2, 5}), reals({2, 1, 2}), reals({2})});
   check_op(op::Conv{.pads = {1, 1}}, {reals({0, 2, 5}), reals({3, 2, 2})});

@@ -8,7 +8,9 @@
 #include "tenon/op/nn/conv.hpp"
 #include "tenon/op/nn/conv_transpose.hpp"
 #include "tenon/op/nn/global_average_pool.hpp"
+#include "tenon/op/nn/global_lp_pool.hpp"
 #include "tenon/op/nn/global_max_pool.hpp"
+#include "tenon/op/nn/lp_pool.hpp"
 #include "tenon/op/nn/max_pool.hpp"
 
 namespace tenon::TENON_ABI::gradients {
@@ -143,28 +145,69 @@ inline void conv_transpose_step(Step& s) {
     s.give(1, weights_gradient(samples(s), g, x, weights, conv.group, conv.strides, conv.dilations, spatial));
 }
 
-/// A convolution of each channel with ones, divided by the number of cells in each window.
+/// Sums over the windows of a pool: a convolution of each channel with ones.
+class WindowSums {
+ public:
+  /// x: operand 0, in the type that sums have.
+  WindowSums(Step& s, Term x, const op::WindowAttributes& a)
+      : s_(s),
+        w_(s.w),
+        x_(x),
+        spatial_(a.kernel_shape.size()),
+        conv_{.dilations = a.dilations, .strides = a.strides},
+        one_(w_.integers({1})),
+        in_(shape(x, 2)) {
+    const Term kernel = w_.integers(a.kernel_shape);
+    const Term covered = Windows(w_, a, kernel, spatial_).covered(shape(s.y(), 2));
+    pad_ = padding(w_, a, a.same(), covered - in_, spatial_);
+    after_ = covered - in_ - pad_.begin;
+    ones_ = expand(w_.number(1, x), concat_terms({one_, one_, kernel}));
+  }
+  /// Of values at the places of x, with the extents of y.
+  Term of(Term x) const {
+    const Term channels = reshape(x, concat_terms({shape(x, 0, 1) * shape(x, 1, 2), one_, in_}));
+    return reshape(over(padded(channels, pad_.begin, after_, spatial_)), shape(s_.y()));
+  }
+  /// The number of cells in each window, with the padding that attributes state or without: (1, 1, out).
+  Term cells(bool with_padding) const {
+    const Term cells = expand(w_.number(1, x_), concat_terms({one_, one_, in_}));
+    if (!with_padding) return over(padded(cells, pad_.begin, after_, spatial_));
+    const Term none = w_.integers(std::vector<int64_t>(static_cast<std::size_t>(spatial_), 0));
+    return over(padded(padded(cells, pad_.begin, pad_.end, spatial_, 1), none, after_ - pad_.end, spatial_));
+  }
+
+ private:
+  Term over(Term x) const { return w_.add(conv_, {x, ones_}); }
+
+  Step& s_;
+  Writer& w_;
+  Term x_;
+  int spatial_;
+  op::Conv conv_;
+  Term one_, in_, ones_{}, after_{};
+  Padding pad_{};
+};
+
 inline void average_pool_step(Step& s) {
   const op::AveragePool& pool = s.op<op::AveragePool>();
-  Writer& w = s.w;
-  const int spatial = pool.kernel_shape.size();
-  const op::WindowAttributes a = pool.window();
-  const Term x = s.x(), in = shape(x, 2), kernel = w.integers(pool.kernel_shape), one = w.integers({1});
-  const Windows windows(w, a, kernel, spatial);
-  const Term covered = windows.covered(shape(s.y(), 2));
-  const Padding pad = padding(w, a, a.same(), covered - in, spatial);
-  const Term after = covered - in - pad.begin;
-  const op::Conv conv{.dilations = pool.dilations, .strides = pool.strides};
-  const Term ones = expand(w.number(1, x), concat_terms({one, one, kernel}));
-  const auto sums = [&](Term v) { return w.add(conv, {v, ones}); };
-  const Term cells = expand(w.number(1, x), concat_terms({one, one, in}));
-  const Term counted = pool.count_include_pad
-                           ? padded(padded(cells, pad.begin, pad.end, spatial, 1),
-                                    w.integers(std::vector<int64_t>(static_cast<std::size_t>(spatial), 0)),
-                                    after - pad.end, spatial)
-                           : padded(cells, pad.begin, after, spatial);
-  const Term channels = reshape(x, concat_terms({shape(x, 0, 1) * shape(x, 1, 2), one, in}));
-  s.through({reshape(sums(padded(channels, pad.begin, after, spatial)) / sums(counted), shape(s.y()))});
+  const WindowSums sums(s, s.x(), pool.window());
+  s.through({sums.of(s.x()) / sums.cells(pool.count_include_pad != 0)});
+}
+/// The sum of the powers of magnitudes, and its root, whose slope is infinite at 0.
+inline Term powers(Term x, double p) {
+  return x.writer->add(op::Pow{}, {apply(op::Abs{}, x), x.writer->number(p, x)});
+}
+inline Term root(Term sum, double p) {
+  const Term none = equal(sum, 0.0);
+  const Term one_over_p = sum.writer->number(1 / p, sum);
+  return where(none, 0.0, sum.writer->add(op::Pow{}, {where(none, 1.0, sum), one_over_p}));
+}
+template <class Op>
+void lp_pool_step(Step& s) {
+  const auto p = static_cast<double>(s.op<Op>().p);
+  const Term x = widened(s.x());
+  const WindowSums sums(s, x, s.op<Op>().window());
+  s.through({cast_like(root(sums.of(powers(x, p)), p), s.x())});
 }
 inline void max_pool_step(Step& s) {
   op::MaxPool pool = s.op<op::MaxPool>();
@@ -183,11 +226,22 @@ inline Term spatial_axes(Step& s) {
   return s.w.integers(axes);
 }
 
+template <class Op>
+void global_lp_pool_step(Step& s) {
+  const auto p = static_cast<double>(s.op<Op>().p);
+  const Term sum = reduce_sum(powers(widened(s.x()), p), spatial_axes(s), true);
+  s.through({cast_like(root(sum, p), s.x())});
+}
+
 inline constexpr Rule window_rules[] = {
     {&operator_id<op::Conv>, conv_step},
     {&operator_id<op::ConvTranspose>, conv_transpose_step},
     {&operator_id<op::AveragePool>, average_pool_step},
     {&operator_id<op::MaxPool>, max_pool_step},
+    {&operator_id<op::LpPool>, lp_pool_step<op::LpPool>},
+    {&operator_id<op::LpPool_1>, lp_pool_step<op::LpPool_1>},
+    {&operator_id<op::GlobalLpPool>, global_lp_pool_step<op::GlobalLpPool>},
+    {&operator_id<op::GlobalLpPool_1>, global_lp_pool_step<op::GlobalLpPool_1>},
     {&operator_id<op::GlobalAveragePool>,
      [](Step& s) {
        s.through({s.w.add(op::ReduceMean{.noop_with_empty_axes = 1}, {s.x(), spatial_axes(s)})});
