@@ -45,6 +45,16 @@ TEST_CASE("Movement") {
   check_op(op::Trilu{}, {reals({3, 3})});
   check_op(op::CumSum{.exclusive = 1}, {reals({2, 3}), ints({}, {1})});
   check_op(op::CumSum{.reverse = 1}, {reals({2, 3}), ints({}, {0})});
+  for (int64_t exclusive : {0, 1})
+    for (int64_t reverse : {0, 1}) {
+      const op::CumProd product{.exclusive = exclusive, .reverse = reverse};
+      check_op(product, {reals({2, 4}), ints({}, {1})});
+      check_op(product, {reals({2, 4}, {1.5, 0, 2, 3, 0, 2, 0, 1}), ints({}, {-1})});
+    }
+  const Given cache = reals({2, 4, 2}), update = reals({2, 2, 2});
+  check_op(op::TensorScatter{}, {cache, update, ints({1, 2})});
+  check_op(op::TensorScatter{.axis = 1, .mode = "circular"}, {cache, update, late(ints({3, -1}))});
+  check_op(op::TensorScatter{}, {cache, update});
   check_op(op::Dropout{}, {reals({2, 3})});
   check_op(op::Dropout{}, {reals({2, 3}), none(), bools({}, {false})});
   for (const char* reduction : {"mul", "max", "min"}) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "tenon/graph/gradients/step.hpp"
+#include "tenon/op/math/cum_prod.hpp"
 #include "tenon/op/math/cum_sum.hpp"
 #include "tenon/op/math/top_k.hpp"
 #include "tenon/op/nn/dropout.hpp"
@@ -127,6 +128,21 @@ void scatter_step(Step& s) {
   if (s.wants(0)) s.give(0, where(of_x, share, 0.0));
   if (s.wants(2)) s.give(2, where(of_u, gathered(share), 0.0));
 }
+/// The products without a factor are those of all nonzero factors, divided by it if it is not 0 itself: up to
+/// the first zero for the others, and from there to the second zero for the first.
+inline void cum_prod_step(Step& s) {
+  const op::CumProd& product = s.op<op::CumProd>();
+  Writer& w = s.w;
+  const Term x = s.x(), zero = equal(x, 0.0), nonzero = where(zero, 1.0, x);
+  const op::CumSum sum{.exclusive = product.exclusive, .reverse = product.reverse},
+      back{.exclusive = product.exclusive, .reverse = !product.reverse};
+  const Term zeros = w.add(sum, {cast_like(zero, x), s.x(1)});
+  const Term d = s.g() * w.add(product, {nonzero, s.x(1)});
+  const auto with_zeros = [&](double count) {
+    return w.add(back, {where(equal(zeros, count), d, 0.0), s.x(1)});
+  };
+  s.give(0, where(zero, with_zeros(1), with_zeros(0) / nonzero));
+}
 inline void dropout_step(Step& s) {
   if (!s.x(2) || s.w.is_false(s.x(2))) return s.give(0, s.g());
   const Term g = s.g(), kept = 1.0 - (s.x(1) ? cast_like(s.x(1), g) : s.w.number(0.5, g));
@@ -176,6 +192,7 @@ inline constexpr Rule movement_rules[] = {
        back.reverse = !back.reverse;
        s.give(0, s.w.add(back, {s.g(), s.x(1)}));
      }},
+    {&operator_id<op::CumProd>, cum_prod_step},
     {&operator_id<op::Dropout>, dropout_step},
     {&operator_id<op::Range>,
      [](Step& s) {

@@ -25,15 +25,15 @@ const Registry& gradient_operators() {
     Registry r;
     gradients::add_operators<
         filter, op::Abs, op::Add, op::AveragePool, op::Cast, op::CastLike, op::CenterCropPad, op::Compress,
-        op::Concat, op::Conv, op::ConvTranspose, op::Cos, op::Cosh, op::CumSum, op::DepthToSpace, op::Div,
-        op::DynamicSlice, op::Einsum, op::Equal, op::Erf, op::Exp, op::Expand, op::Flatten, op::Floor,
-        op::Gather, op::GatherElements, op::GatherND, op::Gemm, op::Greater, op::Identity, op::Log,
+        op::Concat, op::Conv, op::ConvTranspose, op::Cos, op::Cosh, op::CumProd, op::CumSum, op::DepthToSpace,
+        op::Div, op::DynamicSlice, op::Einsum, op::Equal, op::Erf, op::Exp, op::Expand, op::Flatten,
+        op::Floor, op::Gather, op::GatherElements, op::GatherND, op::Gemm, op::Greater, op::Identity, op::Log,
         op::LogSoftmax, op::MatMul, op::Max, op::MaxPool, op::Mul, op::Neg, op::Pad, op::Pow, op::PRelu,
         op::Range, op::ReduceL1, op::ReduceL2, op::ReduceMax, op::ReduceMean, op::ReduceProd, op::ReduceSum,
         op::Reshape, op::Resize, op::ReverseSequence, op::ScatterElements, op::ScatterND, op::Shape,
         op::Sigmoid, op::Sign, op::Sin, op::Sinh, op::Size, op::Slice, op::Softmax, op::Softplus,
-        op::SpaceToDepth, op::Split, op::Sqrt, op::Squeeze, op::Sub, op::Tanh, op::Tile, op::Transpose,
-        op::Trilu, op::Unsqueeze, op::Where>(r);
+        op::SpaceToDepth, op::Split, op::Sqrt, op::Squeeze, op::Sub, op::Tanh, op::TensorScatter, op::Tile,
+        op::Transpose, op::Trilu, op::Unsqueeze, op::Where>(r);
     return r;
   }();
   return operators;

@@ -1,4 +1,4 @@
-// Derivatives of operators that make axes longer or shorter.
+// Derivatives of operators that make axes longer or shorter, or write into zeros.
 #pragma once
 
 #include <limits>
@@ -8,22 +8,24 @@
 #include "tenon/graph/gradients/product.hpp"
 #include "tenon/op/tensor/center_crop_pad.hpp"
 #include "tenon/op/tensor/resize.hpp"
+#include "tenon/op/tensor/tensor_scatter.hpp"
 #include "tenon/op/tensor/upsample.hpp"
 
 namespace tenon::TENON_ABI::gradients {
 
-/// For an operator that moves the elements of operand 0, and puts zeros where none of them goes: it moves
-/// their places, counted from 1, in the same way.
-inline void moved_among_zeros_step(Step& s, AnyOperator op) {
+/// For an operator that moves the elements of operand `moved` into zeros: it moves their places, counted from
+/// 1, in the same way. `in` has the other operands.
+inline void moved_among_zeros_step(Step& s, AnyOperator op, std::vector<Term> in, int moved = 0) {
+  if (!s.wants(moved)) return;
   Writer& w = s.w;
-  const Term x = s.x(), all = size(x) + 1.0;
-  std::vector<Term> in{reshape(w.add(op::Range{}, {w.integer(1), all, w.integer(1)}), shape(x))};
-  for (int k = 1; k < s.inputs(); ++k) in.push_back(s.x(k));
+  const Term x = s.x(moved), all = size(x) + 1.0;
+  in[static_cast<std::size_t>(moved)] =
+      reshape(w.add(op::Range{}, {w.integer(1), all, w.integer(1)}), shape(x));
   const Term places = w.add_node(std::move(op), in, 1)[0];
   const Term zeros = expand(w.number(0, x), reshape(all, w.integers({1})));
   const Term sums = w.add(op::ScatterElements{.reduction = "add"}, {zeros, flat(places), flat(s.g())});
   const Term end = w.integers({std::numeric_limits<int64_t>::max()});
-  s.give(0, reshape(w.add(op::Slice{}, {sums, w.integers({1}), end}), shape(x)));
+  s.give(moved, reshape(w.add(op::Slice{}, {sums, w.integers({1}), end}), shape(x)));
 }
 
 /// Resize with a linear or cubic mode, axis by axis: the matrix of an axis is the resized identity.
@@ -106,7 +108,7 @@ inline void resize_step(Step& s) {
   }
   op::Resize places = resize;
   places.extrapolation_value = 0;
-  moved_among_zeros_step(s, s.again(places));
+  moved_among_zeros_step(s, s.again(places), {{}, s.x(1), s.x(2), s.x(3)});
 }
 /// Upsample is a Resize with these coordinates.
 template <class Op>
@@ -120,8 +122,13 @@ void upsample_step(Step& s, Term scales) {
 
 inline constexpr Rule resize_rules[] = {
     {&operator_id<op::CenterCropPad>,
+     [](Step& s) { moved_among_zeros_step(s, s.again(s.op<op::CenterCropPad>()), {{}, s.x(1)}); }},
+    {&operator_id<op::TensorScatter>,
      [](Step& s) {
-       if (s.wants(0)) moved_among_zeros_step(s, s.again(s.op<op::CenterCropPad>()));
+       const op::TensorScatter& scatter = s.op<op::TensorScatter>();
+       if (s.wants(0)) s.give(0, s.w.add(scatter, {s.g(), zeros_like(s.x(1)), s.x(2)}));
+       const Term nowhere = expand(s.w.integer(0), shape(s.x(0)));
+       moved_among_zeros_step(s, s.again(scatter), {nowhere, {}, s.x(2)}, 1);
      }},
     {&operator_id<op::Resize>, resize_step},
     {&operator_id<op::Resize_10>,
