@@ -135,6 +135,10 @@ TEST_CASE("Session: inputs that do not fit") {
               {"input 'x'", "(2,4) given, (n,3) declared"});
   check_error([&] { return s.run({{"x", Tensor<float>(Extents{3})}, {"more", more}}); }, {"(3) given"});
   check_error([&] { return s.run({{"x", Value()}, {"more", more}}); }, {"input 'x'", "none given"});
+  float numbers[4] = {};
+  const AnyTensor within(DType::float32, {1, 3}, Storage::borrow(numbers, sizeof numbers).slice(2, 12));
+  check_error([&] { return s.run({{"x", within}, {"more", more}}); },
+              {"input 'x'", "its memory is not aligned for tensor(float)"});
   Tensor<float, Shape<dyn, 3>> gone;
   const auto elsewhere = std::move(gone);
   check_error([&] { return s.run({{"x", gone}, {"more", more}}); }, {"input 'x'", "none given"});

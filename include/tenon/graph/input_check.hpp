@@ -21,14 +21,18 @@ void check_extents(const Graph& graph, const Dims& dims, const Extents& extents,
   raise(ErrorCode::invalid_shape, where(), to_string(extents), " given, (", declared, ") declared");
 }
 
-/// Error unless an input has the declared type and extents. The extents declared of a sequence or an optional
-/// value apply to its elements.
+/// Error unless an input has the declared type and extents, and elements in aligned memory. The extents
+/// declared of a sequence or an optional value apply to its elements.
 inline void check_input(const Graph& graph, const Graph::ValueEntry& e, const Value& v) {
   const auto where = [&] { return str_cat("input '", e.name, "'"); };
   if (e.info.type && e.info.type.kind != Kind::unknown && !(v.type() == e.info.type))
     raise(ErrorCode::invalid_type, where(), to_string(v.type()), " given, ", to_string(e.info.type),
           " declared");
-  if (v.is_tensor()) return check_extents(graph, e.info.dims, v.tensor().extents(), where);
+  if (v.is_tensor()) {
+    if (!v.tensor().aligned())
+      raise(ErrorCode::invalid_argument, where(), "its memory is not aligned for ", to_string(v.type()));
+    return check_extents(graph, e.info.dims, v.tensor().extents(), where);
+  }
   const Value& inner = v.is_optional() && v.optional().value ? *v.optional().value : v;
   if (inner.is_tensor()) return check_extents(graph, e.info.dims, inner.tensor().extents(), where);
   if (!inner.is_sequence()) return;

@@ -76,7 +76,7 @@ class AnyTensor {
   /// then only their bytes may be read.
   bool aligned() const {
     const auto size = static_cast<uintptr_t>(is_complex(dtype_) ? bits_of(dtype_) / 16 : bits_of(dtype_) / 8);
-    return size <= 1 || reinterpret_cast<uintptr_t>(storage_.data()) % size == 0;
+    return size <= 1 || (reinterpret_cast<uintptr_t>(storage_.data()) & (size - 1)) == 0;
   }
 
   AnyView view() const { return storage_ ? AnyView(dtype_, storage_.data(), extents_, count_) : AnyView(); }
