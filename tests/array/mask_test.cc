@@ -90,6 +90,8 @@ TEST_CASE("masks: extents that do not fit") {
   Tensor<bool, Shape<2, 2>> gone;
   const auto elsewhere = std::move(gone);
   CHECK_THROWS_WITH_AS(eval(x(gone)), "Compress: input condition is missing", Error);
+  CHECK_THROWS_WITH_AS(static_cast<void>(any(gone)), "any: the tensor holds nothing", Error);
+  CHECK_THROWS_WITH_AS(static_cast<void>(all(gone)), "all: the tensor holds nothing", Error);
 }
 
 }  // namespace tenon

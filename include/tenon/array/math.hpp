@@ -64,6 +64,7 @@ template <Array A>
   requires std::is_same_v<array_detail::element_of<A>, bool>
 bool any(const A& x) {
   const auto& t = op::ready(x);
+  if (!array_detail::present(t)) raise(ErrorCode::invalid_shape, "any", "the tensor holds nothing");
   return std::find(t.begin(), t.end(), true) != t.end();
 }
 

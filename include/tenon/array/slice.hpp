@@ -26,6 +26,7 @@ struct All {
     requires std::is_same_v<element_of<A>, bool>
   constexpr bool operator()(const A& x) const {
     const auto& t = op::ready(x);
+    if (!present(t)) raise(ErrorCode::invalid_shape, "all", "the tensor holds nothing");
     return std::find(t.begin(), t.end(), false) == t.end();
   }
 };
