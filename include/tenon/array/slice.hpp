@@ -13,8 +13,12 @@
 // Error{out_of_range} names the index and the axis.
 #pragma once
 
+#include <algorithm>
+#include <limits>
+
 #include "tenon/array/arithmetic.hpp"
 #include "tenon/op/families/movement.hpp"
+#include "tenon/tensor/value.hpp"
 
 namespace tenon::TENON_ABI {
 
