@@ -5,6 +5,7 @@
 #include "tenon/array/slice.hpp"
 #include "tenon/graph/session.hpp"
 #include "tenon/op/controlflow/if.hpp"
+#include "tenon/op/controlflow/loop.hpp"
 #include "tenon/op/math/add.hpp"
 #include "tenon/op/math/gemm.hpp"
 #include "tenon/op/math/mat_mul.hpp"
@@ -311,6 +312,22 @@ TEST_CASE("Graph: functions whose branches use their values") {
   CHECK(run(true)(1) == 0);
   CHECK(run(false)(0) == 101);
   CHECK(run(false)(1) == 26);
+}
+
+TEST_CASE("Graph: inputs of a body with default values are what its runs give") {
+  Graph g;
+  const ValueId x = g.add_input("x", DType::float32, {2});
+  Graph b = Graph::inside(g);
+  b.add_input("i", DType::int64, {});
+  const ValueId go = b.add_input("go", DType::bool_, {}),
+                v = b.add_input("v", DType::float32, {2}, Tensor<float>({2}, {100, 200}));
+  b.add_output("go_on", go);
+  b.add_output("next", node(b, op::Add{}, {v, v}, "sum"));
+  const ValueId three = g.add_constant("three", Tensor<int64_t, Shape<>>{3});
+  g.add_output("y", node(g, op::Loop{.body = body(std::move(b))}, {three, -1, x}, "loop"));
+  const Tensor<float> y = Session(std::move(g)).run({{"x", Tensor<float>({2}, {1, -2})}})["y"].as<float>();
+  CHECK(y(0) == 8);
+  CHECK(y(1) == -16);
 }
 
 TEST_CASE("Graph: operators of one's own") {

@@ -110,7 +110,8 @@ class GraphBody final : public CapturingBody {
     std::vector<ValueId> ids;
     for (const auto& [name, v] : graph_->outputs()) ids.push_back(v);
     options.origin = graph_;
-    return Program(*graph_, std::move(ids), {}, options, scope);
+    // Each run gives all inputs, those with default values too.
+    return Program(*graph_, std::move(ids), graph_->inputs(), options, scope);
   }
   void check_count(std::size_t given) const {
     if (given != graph_->inputs().size())
