@@ -1,4 +1,6 @@
+#include "tenon/graph/body.hpp"
 #include "tenon/graph/session.hpp"
+#include "tenon/op/controlflow/if.hpp"
 #include "tenon/op/math/det.hpp"
 #include "tenon/op/tensor/non_zero.hpp"
 #include "tests/graph/gradients/check.hpp"
@@ -156,6 +158,67 @@ TEST_CASE("Functions of functions, of derivatives, and those that only the run k
       "'named' (Scaled-1): Gradient: no derivative of Scaled, whose function is known only in the run");
   Outputs o = run(std::move(g), {{"x", tensor({1}, {0.5})}, {"any", tensor({}, {1})}});
   CHECK(o["y"].view<double>().item() == doctest::Approx(2.5 * std::exp(0.5)));
+}
+
+/// y = x w in a branch, where w is of the graph around.
+ValueId chosen_product(Graph& g, ValueId yes, ValueId x, ValueId w) {
+  const auto branch = [&] {
+    Graph b = Graph::inside(g);
+    b.add_output("y", node(b, op::Mul{}, {b.capture(x), b.capture(w)}));
+    return body(std::move(b));
+  };
+  return node(g, op::If{branch(), branch()}, {yes});
+}
+
+TEST_CASE("Constants of the graph around, of which bodies have copies, are variables too") {
+  Graph g;
+  const ValueId yes = g.add_input("yes", DType::bool_, Dims::of_rank(0));
+  const ValueId x = g.add_input("x", DType::float64, {1}), w = g.add_constant("w", tensor({1}, {2}));
+  const ValueId y = chosen_product(g, yes, x, w);
+  check_error([&] { return add_gradient(g, {.xs = {w}, .y = y}, standard_registry()); },
+              "Gradient: no derivative of If");
+  // At another value of w: the branch is taken again.
+  const ValueId square = node(g, op::Mul{}, {y, x});
+  const ValueId d =
+      add_gradient(g, {.xs = {y}, .zs = {w}, .y = square, .inputs = {y, x}}, standard_registry())[0];
+  std::vector<ValueId> names{w};
+  const ValueId again = gradients::replay(g, standard_registry(), names, std::vector{x}, y);
+  g.add_output("d", d);
+  g.add_output("again", again);
+  Outputs o = run(std::move(g), {{"yes", Tensor<bool>(Extents{}, {true})}, {"x", tensor({1}, {5})}});
+  CHECK(o["d"].view<double>()[0] == 5);
+  CHECK(o["again"].view<double>()[0] == 25);
+}
+
+TEST_CASE("A copy of a constant in a body, and a value of the graph around that may depend on the constant") {
+  Graph g;
+  const ValueId w = g.add_constant("w", tensor({1}, {2})), h = node(g, op::Mul{}, {w, w});
+  Graph b = Graph::inside(g);
+  const ValueId inner = b.capture(w);
+  CHECK(b.capture(w) == inner);
+  const ValueId y = node(b, op::Mul{}, {inner, b.capture(h)});
+  check_error([&] { return add_gradient(b, {.xs = {inner}, .y = y}, standard_registry()); },
+              "y depends on a value of the graph around that neither xs nor zs names");
+}
+
+TEST_CASE("Bodies with constants of the graph around, within a function") {
+  Graph inner;
+  const ValueId yes = inner.add_input("yes", DType::bool_, Dims::of_rank(0));
+  const ValueId x = inner.add_input("x", DType::float64, {1});
+  for (int k = 0; k < 20; ++k) inner.add_constant({}, tensor({1}, {1}));
+  inner.add_output("y", chosen_product(inner, yes, x, inner.add_constant({}, tensor({1}, {2}))));
+  inner.add_output("z", chosen_product(inner, yes, inner.add_constant({}, tensor({1}, {3})),
+                                       inner.add_constant({}, tensor({1}, {2}))));
+  Graph g;
+  const ValueId in = g.add_input("yes", DType::bool_, Dims::of_rank(0)),
+                a = g.add_input("a", DType::float64, {1});
+  const std::vector<ValueId> made = g.add_graph(inner, std::vector{in, a});
+  check_error([&] { return add_gradient(g, {.xs = {a}, .y = made[0]}, standard_registry()); },
+              "Gradient: no derivative of If");
+  g.add_output("d",
+               add_gradient(g, {.xs = {a}, .y = node(g, op::Mul{}, {a, made[1]})}, standard_registry())[0]);
+  Outputs o = run(std::move(g), {{"yes", Tensor<bool>(Extents{}, {true})}, {"a", tensor({1}, {5})}});
+  CHECK(o["d"].view<double>()[0] == 6);
 }
 
 TEST_CASE("Types and ranks that only the run knows") {

@@ -61,14 +61,14 @@ class Partition {
       if (part > 0 && std::ranges::find(work.loop.once, static_cast<int>(k)) != work.loop.once.end())
         in.back() = -1;
     }
-    std::vector<ValueId> captured(n.captures.empty() ? 0 : from_.values().size(), -1);
+    std::vector<ValueId> captured(n.op.takes_context() ? from_.values().size() : 0, -1);
     for (const ValueId v : n.captures)
       captured[static_cast<std::size_t>(v)] = to_.piece(v, Pieces::whole_on(work.pieces.ranks()));
 
     std::vector<ValueId> results(n.outputs.size(), -1);
     if (part >= 0) {
       AnyOperator op = n.op;
-      if (!n.captures.empty())
+      if (op.takes_context())
         op = tenon::detail::with_bodies(op, [&](std::string_view, const auto&, const CapturingBody& body) {
           return body.moved(to_.graph(), captured);
         });

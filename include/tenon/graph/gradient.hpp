@@ -30,6 +30,20 @@ inline const Rule* find_rule(const OperatorClass& op) {
   return nullptr;
 }
 
+/// Calls f(v) for every value of the graph that a node reads. Of constants, bodies have copies.
+template <class F>
+void for_each_operand(const Graph::Node& n, F f) {
+  for (ValueId v : n.inputs)
+    if (v >= 0) f(v);
+  for (ValueId v : n.captures) f(v);
+  if (!n.op.takes_context()) return;  // it runs no bodies
+  for (const op::AttributeInfo& a : n.op.attributes())
+    tenon::detail::if_capturing(a.value, [&](const op::BodyRef&, const CapturingBody& body) {
+      for (const Graph::ValueEntry& e : body.graph().values())
+        if (e.source == Graph::Source::constant && e.outer >= 0) f(e.outer);
+    });
+}
+
 /// The backward walk from y. A value is active if it depends on one of xs; only derivatives with respect to
 /// active values are computed. Values of xs and zs are independent: the walk stops at them.
 class Differentiation {
@@ -69,12 +83,12 @@ class Differentiation {
   void mark(int first, int last) {
     for (int n = first; n < last; ++n) {
       const Graph::Node& node = graph_.nodes()[static_cast<std::size_t>(n)];
-      const auto is_active = [&](ValueId v) { return active(v); };
       // The elements of an operand that only states a type do not matter.
       const bool typed = node.op.as<op::CastLike>() || node.op.as<tenon::detail::AttributeElement>();
-      const auto end = typed ? std::prev(node.inputs.end()) : node.inputs.end();
-      if (std::any_of(node.inputs.begin(), end, is_active) ||
-          std::any_of(node.captures.begin(), node.captures.end(), is_active))
+      bool reads = false;
+      if (typed) reads = node.inputs.size() > 1 && active(node.inputs[0]);
+      else for_each_operand(node, [&](ValueId v) { reads |= active(v); });
+      if (reads)
         for (ValueId v : node.outputs)
           if (!at(independent_, v) && may_vary(graph_.entry(v).info.type)) at(active_, v) = true;
     }
@@ -168,11 +182,6 @@ inline ValueId replay(Graph& graph, const Registry& operators, std::vector<Value
     changed[v] = true;
   }
   needed[static_cast<std::size_t>(y)] = true;
-  const auto for_each_operand = [](const Graph::Node& n, auto f) {
-    for (ValueId v : n.inputs)
-      if (v >= 0) f(static_cast<std::size_t>(v));
-    for (ValueId v : n.captures) f(static_cast<std::size_t>(v));
-  };
   const auto made_for = [&](const Graph::Node& n) {
     return std::any_of(n.outputs.begin(), n.outputs.end(), [&](ValueId v) {
       return needed[static_cast<std::size_t>(v)] && !fixed[static_cast<std::size_t>(v)];
@@ -180,10 +189,11 @@ inline ValueId replay(Graph& graph, const Registry& operators, std::vector<Value
   };
   for (std::size_t n = count; n-- > 0;)
     if (made_for(graph.nodes()[n]))
-      for_each_operand(graph.nodes()[n], [&](std::size_t v) { needed[v] = true; });
+      for_each_operand(graph.nodes()[n], [&](ValueId v) { needed[static_cast<std::size_t>(v)] = true; });
   for (std::size_t n = 0; n < count; ++n) {
     bool differs = false;
-    for_each_operand(graph.nodes()[n], [&](std::size_t v) { differs |= changed[v] != 0; });
+    for_each_operand(graph.nodes()[n],
+                     [&](ValueId v) { differs |= changed[static_cast<std::size_t>(v)] != 0; });
     if (!differs || !made_for(graph.nodes()[n])) continue;
     const Graph::Node node = graph.nodes()[n];
     std::vector<ValueId> in;
@@ -192,7 +202,7 @@ inline ValueId replay(Graph& graph, const Registry& operators, std::vector<Value
       return body.moved(graph, here);
     };
     const std::vector<ValueId> out = graph.add_node(
-        node.name, node.captures.empty() ? node.op : tenon::detail::with_bodies(node.op, moved),
+        node.name, node.op.takes_context() ? tenon::detail::with_bodies(node.op, moved) : node.op,
         std::move(in), std::vector<std::string>(node.outputs.size()));
     for (std::size_t k = 0; k < out.size(); ++k) {
       const auto v = static_cast<std::size_t>(node.outputs[k]);
@@ -207,13 +217,13 @@ inline ValueId replay(Graph& graph, const Registry& operators, std::vector<Value
 /// The walk ends at values of the enclosing graph. Error if one of them might depend on an x that is also
 /// such a value.
 inline void check_captures(const Graph& graph, std::span<const ValueId> names, std::size_t xs, ValueId y) {
-  const auto is_capture = [&](ValueId v) { return graph.entry(v).source == Graph::Source::capture; };
-  if (std::none_of(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(xs), is_capture)) return;
+  const auto is_outer = [&](ValueId v) { return graph.entry(v).outer >= 0; };
+  if (std::none_of(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(xs), is_outer)) return;
   std::vector<char> needed(graph.values().size()), independent(graph.values().size());
   for (ValueId v : names) independent[static_cast<std::size_t>(v)] = true;
   const auto need = [&](ValueId v) {
     if (v < 0 || independent[static_cast<std::size_t>(v)]) return;
-    if (is_capture(v))
+    if (graph.entry(v).source == Graph::Source::capture)
       raise(ErrorCode::not_supported, "Gradient",
             "y depends on a value of the graph around that neither xs nor zs names");
     needed[static_cast<std::size_t>(v)] = true;

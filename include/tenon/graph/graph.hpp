@@ -24,7 +24,7 @@ class Graph {
     op::Info info;          ///< type and extents; a capture has the outer value's
     Value content;          ///< a constant's value (its tensor may not be AnyTensor::aligned), or an input's
                             ///< value in runs that give none
-    ValueId outer = -1;     ///< of a capture: the value of the enclosing graph
+    ValueId outer = -1;     ///< of a capture, or a constant that is a copy: the value of the enclosing graph
     bool optional = false;  ///< of an input: it has a default value
 
     /// Whether this is a constant whose elements are not in the graph.
@@ -131,13 +131,15 @@ class Graph {
       raise(ErrorCode::invalid_model, str_cat("value '", name, "' is defined twice"));
     values_[static_cast<std::size_t>(id)].name = std::move(name);
   }
-  /// Makes a value of the enclosing graph available in this graph.
+  /// Makes a value of the enclosing graph available in this graph: a constant by a copy that shares its
+  /// elements.
   ValueId capture(ValueId outer) {
     if (const auto it = captured_.find(outer); it != captured_.end()) return it->second;
     ValueEntry& e = outer_->values_[static_cast<std::size_t>(outer)];
     if (e.source == Source::constant && !e.is_outside()) {
       if (e.content.is_tensor() && !e.content.tensor().aligned()) e.content = e.content.tensor().clone();
-      const ValueId id = add_value({{}, Source::constant, e.info, e.content, -1});
+      const ValueId id = add_value({{}, Source::constant, e.info, e.content, outer});
+      captured_.emplace(outer, id);
       return id;
     }
     op::Info info = e.info;
@@ -173,7 +175,7 @@ class Graph {
     return it == names_.end() ? -1 : it->second;
   }
   /// A copy of this graph within `outer` instead of the graph that it was built in. here[v] is the value in
-  /// `outer` that replaces value v of the old enclosing graph.
+  /// `outer` that replaces value v of the old enclosing graph; copies of constants may do without (-1).
   [[nodiscard]] Graph moved(Graph& outer, std::span<const ValueId> here) const;
   /// Adds the nodes of another graph (a function, in ONNX's terms), with `inputs` as its inputs. Returns this
   /// graph's values for its outputs. Names get the prefix. Error{invalid_argument} if the number of inputs
@@ -267,7 +269,7 @@ class Graph {
   std::vector<ValueEntry> values_;
   std::map<std::string, ValueId, std::less<>> names_;
   std::vector<ValueId> inputs_, captures_;
-  std::map<ValueId, ValueId> captured_;  // the captures by the values of the enclosing graph
+  std::map<ValueId, ValueId> captured_;  // by the values of the enclosing graph
   std::vector<std::pair<std::string, ValueId>> outputs_;
   std::map<std::string, ValueId, std::less<>> output_ids_;
   Graph* outer_ = nullptr;

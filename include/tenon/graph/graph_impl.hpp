@@ -165,19 +165,22 @@ inline Graph Graph::moved(Graph& outer, std::span<const ValueId> here) const {
       if (dims[k].symbolic()) dims[k] = g.symbol(symbol_name(dims[k]));
     ids[static_cast<std::size_t>(id)] = g.add_input(e.name, e.info.type, dims, e.content);
   }
-  for (ValueId id : captures_)
-    ids[static_cast<std::size_t>(id)] = g.capture(here[static_cast<std::size_t>(entry(id).outer)]);
+  for (std::size_t v = 0; v < values_.size(); ++v) {
+    const ValueId of = values_[v].outer, now = of < 0 ? -1 : here[static_cast<std::size_t>(of)];
+    if (now >= 0) ids[v] = g.capture(now);
+  }
   const std::vector<ValueId> results = g.add_nodes(*this, std::move(ids), {});
   for (std::size_t k = 0; k < results.size(); ++k) g.add_output(outputs_[k].first, results[k]);
   return g;
 }
 
 /// Adds the nodes and constants of another graph. here[v] is this graph's value for its value v; inputs and
-/// captures are set by the caller. Returns this graph's values for its outputs.
+/// what it has of the graph around are set by the caller. Returns this graph's values for its outputs.
 inline std::vector<ValueId> Graph::add_nodes(const Graph& from, std::vector<ValueId> here,
                                              std::string_view prefix) {
   for (std::size_t v = 0; v < here.size(); ++v) {
     const ValueEntry& e = from.values_[v];
+    if (here[v] >= 0) continue;
     if (e.is_outside()) here[v] = add_constant({}, e.info.type, e.info.dims);
     else if (e.source == Source::constant) here[v] = add_constant({}, e.content);
   }
@@ -193,7 +196,7 @@ inline std::vector<ValueId> Graph::add_nodes(const Graph& from, std::vector<Valu
       return body.moved(*this, here);
     };
     const auto out =
-        add_node(str_cat(prefix, n.name), n.captures.empty() ? n.op : detail::with_bodies(n.op, moved),
+        add_node(str_cat(prefix, n.name), n.op.takes_context() ? detail::with_bodies(n.op, moved) : n.op,
                  std::move(in), names);
     for (std::size_t k = 0; k < out.size(); ++k) here[static_cast<std::size_t>(n.outputs[k])] = out[k];
   }
