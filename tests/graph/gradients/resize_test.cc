@@ -45,6 +45,24 @@ TEST_CASE("Resize: crops beyond the edges, and old versions") {
   }
 }
 
+TEST_CASE("Resize: what has no derivative") {
+  const auto check_refused = [](const op::Resize& op, bool sized, std::string_view text) {
+    Graph g;
+    const ValueId x = g.add_input("x", DType::float64, {2, 3}), by = g.add_input("by", DType::float32, {2});
+    const ValueId sizes = g.add_input("sizes", DType::int64, {2});
+    const ValueId y = g.add_node({}, any(op), {x, -1, sized ? -1 : by, sized ? sizes : -1}, {})[0];
+    try {
+      (void)add_gradient(g, {.xs = {sized ? x : by}, .y = y}, standard_registry());
+      FAIL_CHECK("no error");
+    } catch (const Error& e) {
+      CHECK_MESSAGE(std::string_view(e.what()).find(text) != std::string_view::npos, std::string(e.what()));
+    }
+  };
+  check_refused({.mode = "linear"}, false, "Gradient: no derivative of Resize with respect to scales");
+  check_refused({.keep_aspect_ratio_policy = "not_larger", .mode = "cubic"}, true,
+                "Gradient: no derivative of Resize with keep_aspect_ratio_policy not_larger");
+}
+
 TEST_CASE("CenterCropPad") {
   check_op(op::CenterCropPad{}, {reals({4, 3}), ints({2, 6})});
   check_op(op::CenterCropPad{.axes = {-1}}, {reals({2, 2}), late(ints({5}))});

@@ -36,7 +36,9 @@ class ResizedAxes {
       s.refuse("no derivative of Resize with keep_aspect_ratio_policy ",
                std::string_view(op_.keep_aspect_ratio_policy));
     for (int k : {roi, scales, sizes})
-      if (s.wants(k)) s.refuse("no derivative of Resize with respect to input ", k);
+      if (s.wants(k))
+        s.refuse("no derivative of Resize with respect to ",
+                 std::string_view(op::Resize::spec.input(k).name));
     if (given(scales) && given(sizes))
       s.refuse("the derivative of Resize needs to know before the run which of scales and sizes is empty");
   }
@@ -101,14 +103,12 @@ class ResizedAxes {
 };
 
 inline void resize_step(Step& s) {
-  const op::Resize& resize = s.op<op::Resize>();
-  if (!s.wants(0) || resize.mode != "nearest") {
-    const Term d = ResizedAxes(s).back(widened(s.g()));
-    return s.give(0, cast_like(d, s.x()));
+  op::Resize resize = s.op<op::Resize>();
+  if (resize.mode == "nearest") {
+    resize.extrapolation_value = 0;
+    return moved_among_zeros_step(s, s.again(resize), {{}, s.x(1), s.x(2), s.x(3)});
   }
-  op::Resize places = resize;
-  places.extrapolation_value = 0;
-  moved_among_zeros_step(s, s.again(places), {{}, s.x(1), s.x(2), s.x(3)});
+  s.give(0, cast_like(ResizedAxes(s).back(widened(s.g())), s.x()));
 }
 /// Upsample is a Resize with these coordinates.
 template <class Op>
