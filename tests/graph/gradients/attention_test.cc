@@ -48,6 +48,25 @@ TEST_CASE("Attention: queries without keys, and nothing") {
   check_op(op::Attention{}, {reals({1, 2, 0, 2}), reals({1, 1, 4, 2}), reals({1, 1, 4, 2}), reals({0, 4})});
 }
 
+TEST_CASE("Attention of halves whose products are no halves") {
+  std::vector<Value> wide, half;
+  for (int k = 0; k < 3; ++k) {
+    Tensor<double> d(Extents{1, 1, 3, 4});
+    Tensor<float16> h(Extents{1, 1, 3, 4});
+    for (int64_t j = 0; j < d.size(); ++j) {
+      d[j] = static_cast<double>((j * j + 5 * k) % 11) * (k == 2 ? 1 : 40);
+      h[j] = float16(static_cast<float>(d[j]));
+    }
+    wide.emplace_back(d);
+    half.emplace_back(h);
+  }
+  const AnyOperator op = any(op::Attention{.scale = 1e-5f});
+  const std::vector<double> expected = slopes(op, wide), found = slopes(op, half, DType::float16);
+  REQUIRE(expected.size() == found.size());
+  for (std::size_t k = 0; k < found.size(); ++k)
+    CHECK(found[k] == doctest::Approx(expected[k]).epsilon(0.01).scale(0.001));
+}
+
 TEST_CASE("Second derivatives of Attention") {
   check_twice(op::Attention{.is_causal = 1}, {reals({1, 2, 2, 1}), reals({1, 1, 2, 1}), reals({1, 1, 2, 1})});
 }
