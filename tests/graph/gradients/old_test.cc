@@ -33,4 +33,9 @@ TEST_CASE("Products and lines of several axes") {
   check_operator(old("Hardmax", 11), {reals({2, 3, 2})});
 }
 
+TEST_CASE("Scatter") {
+  check_operator(old("Scatter", 9, {{"axis", int64_t{1}}}),
+                 {reals({2, 3}), ints({2, 1}, {0, 2}), reals({2, 1})});
+}
+
 }  // namespace tenon::test

@@ -45,6 +45,13 @@ TEST_CASE("Resize: crops beyond the edges, and old versions") {
   }
 }
 
+TEST_CASE("Upsample by the scales of two axes") {
+  for (const char* mode : {"nearest", "bilinear"})
+    check_operator(
+        old("Upsample", 1, {{"height_scale", 1.5f}, {"mode", std::string(mode)}, {"width_scale", 2.0f}}),
+        {reals({1, 2, 2, 3})});
+}
+
 TEST_CASE("Resize: what has no derivative") {
   const auto check_refused = [](const op::Resize& op, bool sized, std::string_view text) {
     Graph g;

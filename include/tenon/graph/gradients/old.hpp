@@ -2,9 +2,11 @@
 // known only in the run. Newest nodes are differentiated in their place.
 #pragma once
 
+#include "tenon/graph/gradients/movement.hpp"
 #include "tenon/graph/gradients/normalization.hpp"
 #include "tenon/graph/gradients/product.hpp"
 #include "tenon/op/nn/dropout.hpp"
+#include "tenon/op/tensor/scatter.hpp"
 
 namespace tenon::TENON_ABI::gradients {
 
@@ -56,6 +58,10 @@ inline constexpr Rule old_rules[] = {
      [](Step& s) {
        const op::Gemm_1& old = s.op<op::Gemm_1>();
        s.through({s.w.add(op::Gemm{old.alpha, old.beta, old.transA, old.transB}, {s.x(0), s.x(1), s.x(2)})});
+     }},
+    {&operator_id<op::Scatter>,
+     [](Step& s) {
+       s.through({s.w.add(op::ScatterElements{.axis = s.op<op::Scatter>().axis}, {s.x(0), s.x(1), s.x(2)})});
      }},
     {&operator_id<op::Softmax_1>, from_axis_on_step<op::Softmax>},
     {&operator_id<op::LogSoftmax_1>, from_axis_on_step<op::LogSoftmax>},

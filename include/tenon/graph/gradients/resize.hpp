@@ -1,6 +1,7 @@
 // Derivatives of operators that make axes longer or shorter, or write into zeros.
 #pragma once
 
+#include <array>
 #include <limits>
 
 #include "tenon/graph/gradients/attention.hpp"
@@ -141,6 +142,12 @@ inline constexpr Rule resize_rules[] = {
     {&operator_id<op::Upsample>, [](Step& s) { upsample_step<op::Upsample>(s, s.x(1)); }},
     {&operator_id<op::Upsample_7>,
      [](Step& s) { upsample_step<op::Upsample_7>(s, s.w.floats(s.op<op::Upsample_7>().scales)); }},
+    {&operator_id<op::Upsample_1>,
+     [](Step& s) {
+       const op::Upsample_1& old = s.op<op::Upsample_1>();
+       upsample_step<op::Upsample_1>(s,
+                                     s.w.floats(std::array{1.0f, 1.0f, *old.height_scale, *old.width_scale}));
+     }},
 };
 
 }  // namespace tenon::TENON_ABI::gradients
