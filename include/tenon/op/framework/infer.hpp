@@ -66,6 +66,48 @@ struct Message {
   }
 };
 
+/// Extents on the heap, for constant expressions too, where libstdc++'s checked std::vector cannot be.
+class DimList {
+ public:
+  constexpr DimList() = default;
+  constexpr DimList(const DimList& o) { *this = o; }
+  constexpr DimList(DimList&& o) noexcept { *this = std::move(o); }
+  constexpr DimList& operator=(const DimList& o) {
+    if (this == &o) return *this;
+    size_ = 0;
+    for (int k = 0; k < o.size_; ++k) push_back(o.dims_[k]);
+    return *this;
+  }
+  constexpr DimList& operator=(DimList&& o) noexcept {
+    std::swap(dims_, o.dims_), std::swap(size_, o.size_), std::swap(room_, o.room_);
+    return *this;
+  }
+  constexpr ~DimList() { delete[] dims_; }
+
+  constexpr int size() const { return size_; }
+  constexpr bool empty() const { return size_ == 0; }
+  constexpr Dim operator[](int64_t k) const { return dims_[k]; }
+  constexpr void clear() { size_ = 0; }
+  constexpr void push_back(Dim d) {
+    if (size_ == room_) {
+      Dim* const more = new Dim[static_cast<std::size_t>(2 * room_ + 16)];
+      for (int k = 0; k < size_; ++k) more[k] = dims_[k];
+      delete[] dims_;
+      dims_ = more, room_ = 2 * room_ + 16;
+    }
+    dims_[size_++] = d;
+  }
+  constexpr bool operator==(const DimList& o) const {
+    bool same = size_ == o.size_;
+    for (int k = 0; same && k < size_; ++k) same = dims_[k] == o.dims_[k];
+    return same;
+  }
+
+ private:
+  Dim* dims_ = nullptr;
+  int size_ = 0, room_ = 0;
+};
+
 /// The integers in a value, if they are known before the value is computed: shapes, axes, repeats. Carrying
 /// them from operands to results is ONNX's data propagation.
 class PropagatedData {
@@ -77,10 +119,8 @@ class PropagatedData {
     for (Dim d : list) push_back(d);
   }
   constexpr bool known() const { return known_; }
-  constexpr int size() const { return many_.empty() ? few_.size() : static_cast<int>(many_.size()); }
-  constexpr Dim operator[](int64_t i) const {
-    return many_.empty() ? few_[i] : many_[static_cast<std::size_t>(i)];
-  }
+  constexpr int size() const { return many_.empty() ? few_.size() : many_.size(); }
+  constexpr Dim operator[](int64_t i) const { return many_.empty() ? few_[i] : many_[i]; }
   /// Makes the values known; false (and nothing is known) past the capacity.
   constexpr bool begin(int64_t count) {
     known_ = count <= 64;
@@ -90,14 +130,15 @@ class PropagatedData {
   }
   constexpr void push_back(Dim d) {
     if (many_.empty() && few_.size() < few_.capacity()) return few_.push_back(d);
-    if (many_.empty()) many_.assign(few_.begin(), few_.end());
+    if (many_.empty())
+      for (const Dim few : few_) many_.push_back(few);
     many_.push_back(d);
   }
   constexpr bool operator==(const PropagatedData&) const = default;
 
  private:
   InlineVector<Dim, 8> few_{};  // the shape of most tensors fits; every value of a graph reserves this
-  std::vector<Dim> many_{};     // all of them, if there are more
+  DimList many_{};              // all of them, if there are more
   bool known_ = false;
 };
 

@@ -155,10 +155,12 @@ class TypeVars {
     int16_t first = 0, size = 0;
   };
   constexpr Range find(const TypeVar& v) const {
-    for (const Range& range : ranges_)
-      if (std::equal(v.rows.begin(), v.rows.end(), rows_.begin() + range.first,
-                     rows_.begin() + range.first + range.size))
-        return range;
+    for (const Range& range : ranges_) {
+      // libstdc++'s checked std::equal is no constant expression on an initializer's elements.
+      bool same = range.size == v.rows.size();
+      for (int k = 0; same && k < range.size; ++k) same = rows_[range.first + k] == v.rows[k];
+      if (same) return range;
+    }
     return {};
   }
 
