@@ -14,9 +14,9 @@ struct Product {
   bool windows = false;         ///< whether it slides weights along axes, as a convolution does
 };
 
-/// The products of a node, as its operator states them, with those of bodies. Else a product is known by its
-/// loops: one that runs over axes of two operands, over which the result is a sum, or which share it in
-/// groups. Other nodes count as their functions do, if they have one.
+/// The products of a node. Its operator may state them, which includes the products of its bodies. Otherwise
+/// a loop shows a product: it runs over axes of two operands, and the result is a sum over it, or is divided
+/// by it into groups. Other nodes count as their functions do, if they have one.
 Product product_of(const Graph& graph, const Graph::Node& node);
 
 }  // namespace tenon::TENON_ABI::loader

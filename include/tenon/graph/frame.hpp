@@ -69,8 +69,8 @@ class Frame final : public op::Context {
     const Bounded bounded(*this, budget, plan_.arena_bytes);
     bind(inputs, nullptr, outputs);
   }
-  /// Runs with the bound values. `outputs` are those of `bind`, apart from values that the caller has taken
-  /// or replaced, which are given again.
+  /// Runs with the bound values. `outputs` comes from `bind`; values in it that the caller has taken or
+  /// replaced are given again.
   void run(std::vector<Value>& outputs, Budget* budget) {
     const Bounded bounded(*this, budget, planned_bytes_);
     outputs.resize(program_.outputs().size());

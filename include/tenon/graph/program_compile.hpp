@@ -121,7 +121,7 @@ inline std::set<int> Program::makers_over_constants(ValueId v) const {
 
 inline void Program::copy_makers(const Program& around) {
   std::set<int> makers;
-  std::map<ValueId, ValueId> here;  // the values for those of the enclosing program
+  std::map<ValueId, ValueId> here;  // this program's value for each value of the enclosing program
   std::erase_if(given_, [&](const Given& g) {
     if (g.outer < 0 || !used(g.value) || here.contains(g.outer)) return false;
     std::set<int> some = around.makers_over_constants(g.outer);

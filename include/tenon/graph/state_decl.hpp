@@ -53,8 +53,8 @@ struct StateOptions {
 ///   it is a cache of pages: a run adds its steps and copies nothing, and attention reads the pages. Other
 ///   readers get a copy.
 /// - Where it is its past with some rows written (TensorScatter, GroupQueryAttention), runs write them in
-///   place, unless they take the place of earlier rows, as circular ones and those of a window do: then the
-///   past is copied, and no step can be cut off. `capacity` is the number of rows that are not declared.
+///   place. A circular cache, or one that holds a window, loses earlier rows: each run copies it, and no step
+///   can be cut off. `capacity` is the number of rows that are not declared.
 /// - All other presents become the next run's pasts as they are. One that is an input of the run is copied,
 ///   because the caller may change the input, and so is the constant past that a run is given.
 /// A run of a session that lacks the pasts gives the state its first steps, and is refused if there are some.

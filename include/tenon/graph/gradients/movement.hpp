@@ -110,7 +110,7 @@ void scatter_step(Step& s) {
     return;
   }
   if (op.reduction == "mul") {
-    // The product of an element's other factors is that of all nonzero ones divided by its own, or 0.
+    // An element's other factors multiply to the product of all nonzero factors divided by its own, or to 0.
     const auto nonzero = [](Term t) { return where(equal(t, 0.0), 1.0, t); };
     const auto zeros = [](Term t) { return cast_like(equal(t, 0.0), t); };
     const Term product = g * scattered(nonzero(x), nonzero(u), "mul");
@@ -128,8 +128,9 @@ void scatter_step(Step& s) {
   if (s.wants(0)) s.give(0, where(of_x, share, 0.0));
   if (s.wants(2)) s.give(2, where(of_u, gathered(share), 0.0));
 }
-/// The products without a factor are those of all nonzero factors, divided by it if it is not 0 itself: up to
-/// the first zero for the others, and from there to the second zero for the first.
+/// A running product without one of its factors is the product of the nonzero factors, divided by that factor
+/// unless it is 0. Any other factor counts up to the first zero; the first zero itself counts from its place
+/// up to the second.
 inline void cum_prod_step(Step& s) {
   const op::CumProd& product = s.op<op::CumProd>();
   Writer& w = s.w;

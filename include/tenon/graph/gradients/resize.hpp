@@ -44,7 +44,7 @@ class ResizedAxes {
       s.refuse("the derivative of Resize needs to know before the run which of scales and sizes is empty");
   }
 
-  /// The derivative with respect to x from g, that of the result.
+  /// The derivative with respect to x, given g, the derivative with respect to the result.
   Term back(Term g) const {
     const int64_t n = op_.axes.empty() ? rank_ : op_.axes.size();
     for (int64_t k = 0; k < n; ++k) {

@@ -10,12 +10,12 @@ namespace tenon::TENON_ABI::op::com_microsoft {
 /// output = sum over a token's experts e of weight[e] * (activation(x W1[e]^T + b1[e]) W2[e]^T + b2[e]).
 /// input is (tokens, hidden) or (batch, steps, hidden), router_probs (tokens, experts), W1 (experts, inter,
 /// hidden), W2 (experts, hidden, inter); files that exchange the last two extents of both mean the same
-/// numbers. A token's experts have its `k` greatest router numbers; their
-/// weights are the softmax of all the token's router numbers, or with normalize_routing_weights of the
-/// k. gelu is the one with tanh. swiglu takes pairs (g, l), W1 having 2 inter rows: neighbours (swiglu_fusion
-/// 1) or with all g first (2); it gives g sigmoid(activation_alpha g) (l + activation_beta), g clamped to at
-/// most swiglu_limit and l to between -swiglu_limit and swiglu_limit. Of experts with equal numbers the
-/// later one is taken. As in ONNX Runtime on the CPU, use_sparse_mixer has no effect, and fc3 is refused.
+/// numbers. A token's experts have its `k` greatest router numbers; their weights are the softmax of all the
+/// token's router numbers, or with normalize_routing_weights of the k. gelu is the one with tanh. swiglu
+/// takes pairs (g, l), W1 having 2 inter rows: neighbours (swiglu_fusion 1) or with all g first (2); it gives
+/// g sigmoid(activation_alpha g) (l + activation_beta), g clamped to at most swiglu_limit and l to between
+/// -swiglu_limit and swiglu_limit. Of experts with equal numbers the later one is taken. As in ONNX Runtime
+/// on the CPU, use_sparse_mixer has no effect, and fc3 is refused.
 /// op::com_microsoft::MoE{.k = 2}(x, router, w1, none, w2) of (5,8), (5,4), (4,16,8) and (4,8,16) gives
 /// (5,8).
 struct MoE {
