@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "tenon/base/platform/compiler.hpp"
 #include "tenon/base/storage.hpp"
 #include "tenon/tensor/view.hpp"
 
@@ -212,20 +213,20 @@ class Tensor {
   auto operator()(I&&... index) && = delete;  // the memory would end with the tensor
   const_reference item() const { return view().item(); }
 
-  TensorView<T, S> view() {
+  TensorView<T, S> view() TENON_LIFETIME_BOUND {
     return storage_ ? TensorView<T, S>(data(), layout_, count_) : TensorView<T, S>();
   }
-  TensorView<const T, S> view() const {
+  TensorView<const T, S> view() const TENON_LIFETIME_BOUND {
     return storage_ ? TensorView<const T, S>(data(), layout_, count_) : TensorView<const T, S>();
   }
   template <class U, class To>
     requires(std::is_same_v<std::remove_const_t<U>, T> && std::is_const_v<U> && widens<S, To>())
-  operator TensorView<U, To>() const {
+  operator TensorView<U, To>() const TENON_LIFETIME_BOUND {
     return view();
   }
   template <class To>
     requires(widens<S, To>())
-  operator TensorView<T, To>() {
+  operator TensorView<T, To>() TENON_LIFETIME_BOUND {
     return view();
   }
 
@@ -236,11 +237,11 @@ class Tensor {
     return Tensor<T, To>::from_storage(std::move(*this).storage(), checked.extents());
   }
   template <class To>
-  TensorView<const T, To> as() const& {
+  TensorView<const T, To> as() const& TENON_LIFETIME_BOUND {
     return view().template as<To>();
   }
   template <class To>
-  TensorView<T, To> as() & {
+      TensorView<T, To> as() & TENON_LIFETIME_BOUND {
     return view().template as<To>();
   }
 

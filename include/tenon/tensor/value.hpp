@@ -255,7 +255,7 @@ class Value {
   }
   /// The elements, for reading, valid while a handle to them exists. Errors as from `as`.
   template <class T, class S = AnyShape>
-  TensorView<const T, S> view() const {
+  TensorView<const T, S> view() const TENON_LIFETIME_BOUND {
     return tensor().view().template as<T>().template as<S>();
   }
 

@@ -1,7 +1,9 @@
 // What compilers spell differently. TENON_INLINE_LAMBDA is TENON_ALWAYS_INLINE for a lambda and follows its
-// parameters. Attributes that only help optimisation or binding ([[gnu::cold]],
-// [[gnu::visibility]]) are written as they are: compilers without them ignore them. TENON_VISUAL_CPP tells
-// Visual C++ from clang, which accepts what g++ does on Windows too.
+// parameters. TENON_LIFETIME_BOUND follows the parameters of a member function whose result is valid only as
+// long as the object is, so that compilers other than g++ warn of a view of a temporary one. Attributes that
+// only help optimisation or binding ([[gnu::cold]], [[gnu::visibility]]) are written as they are: compilers
+// without them ignore them. TENON_VISUAL_CPP tells Visual C++ from clang, which accepts what g++ does on
+// Windows too.
 #pragma once
 
 #include "tenon/base/target.hpp"
@@ -16,10 +18,16 @@
 #define TENON_ALWAYS_INLINE [[msvc::forceinline]]
 #define TENON_NOINLINE [[msvc::noinline]]
 #define TENON_INLINE_LAMBDA [[msvc::forceinline]]
+#define TENON_LIFETIME_BOUND [[msvc::lifetimebound]]
 #else
 #define TENON_ALWAYS_INLINE [[gnu::always_inline]]
 #define TENON_NOINLINE [[gnu::noinline]]
 #define TENON_INLINE_LAMBDA __attribute__((always_inline))
+#if defined(__clang__)
+#define TENON_LIFETIME_BOUND [[clang::lifetimebound]]
+#else
+#define TENON_LIFETIME_BOUND
+#endif
 #endif
 
 namespace tenon::TENON_ABI::detail {
