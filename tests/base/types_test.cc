@@ -77,7 +77,8 @@ int nearest(double x, const std::vector<double>& all) {
     const bool saturates = !std::is_same_v<T, float16> && !std::is_same_v<T, bfloat16>;
     found = beyond && !saturates ? last + 1 : last;
   } else {
-    const int above = static_cast<int>(std::upper_bound(all.begin(), all.end(), magnitude) - all.begin());
+    // Checked containers have std::upper_bound verify the order of all.
+    const int above = static_cast<int>(std::ranges::upper_bound(all, magnitude) - all.begin());
     const double middle = (all[above - 1] + all[above]) / 2;
     found = magnitude < middle ? above - 1 : magnitude > middle || (above - 1) % 2 != 0 ? above : above - 1;
   }

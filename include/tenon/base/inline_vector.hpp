@@ -132,7 +132,8 @@ struct Opt {
   constexpr explicit operator bool() const { return has_; }
   constexpr const T& operator*() const { return value_; }
   constexpr T value_or(T other) const { return has_ ? value_ : other; }
-  constexpr bool operator==(const Opt&) const = default;
+  /// Not defaulted: that is ill-formed where T's own is not constexpr, as a checked vector's.
+  constexpr bool operator==(const Opt& o) const { return has_ == o.has_ && value_ == o.value_; }
 };
 
 }  // namespace tenon::TENON_ABI

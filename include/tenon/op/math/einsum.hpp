@@ -162,7 +162,7 @@ struct Einsum {
                              .types = {{"T", types::numeric}}};
   static constexpr Attributes attributes{attr("equation", &Einsum::equation).required()};
 
-  constexpr void infer(Infer& i) const {
+  void infer(Infer& i) const {
     std::vector<einsum_detail::Term> terms(static_cast<std::size_t>(i.inputs()));
     einsum_detail::Equation e{terms};
     if (!e.parse(i, equation ? std::string_view(*equation) : std::string_view())) return;

@@ -99,7 +99,7 @@ struct TfIdfVectorizer {
       attr("pool_strings", &TfIdfVectorizer::pool_strings),
       attr("weights", &TfIdfVectorizer::weights)};
 
-  constexpr void infer(Infer& i) const {
+  void infer(Infer& i) const {
     if (!max_gram_length || !max_skip_count || !min_gram_length || !mode)
       return i.fail("max_gram_length, max_skip_count, min_gram_length or mode is missing");
     if (!i.expect_choice("mode", *mode, {"TF", "IDF", "TFIDF"}) ||
@@ -153,7 +153,7 @@ struct TfIdfVectorizer {
  private:
   /// Fails unless the pool is of X's type, its n-grams are whole, and each has an index and, if any, a
   /// weight.
-  constexpr void check_pool(Infer& i) const {
+  void check_pool(Infer& i) const {
     if (pool_int64s.empty() == pool_strings.empty())
       return i.fail("one of pool_int64s and pool_strings has to be stated");
     const DType d = i.dtype(0);
