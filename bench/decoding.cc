@@ -1,4 +1,5 @@
-// decoding: times the steps of a language model in Tenon, whose caches are a State: see bench/README.md.
+// decoding: times the steps of a language model in Tenon, or its reading of a prompt, with caches in a State:
+// see bench/README.md.
 #include "decoding.hpp"
 
 #include "tenon/graph/graph.hpp"
@@ -29,21 +30,23 @@ void bench(const DecodingArguments& a) {
   State state(options);
   const Session session = load(a.words[0], {.threads = a.threads, .state = &state}, {.registry = &registry});
   Outputs outputs;
-  decode(a, [&](int64_t token, int64_t length) {
+  decode(a, [&](const std::vector<int64_t>& tokens, int64_t length) {
     Tensor<int64_t> mask(Extents{1, length});
     std::ranges::fill(mask, 1);
-    feeds[0].second = Tensor<int64_t>({1, 1}, {token});
+    const auto count = static_cast<int64_t>(tokens.size());
+    feeds[0].second = Tensor<int64_t>({1, count}, std::span(tokens));
     feeds[1].second = std::move(mask);
     session.run(feeds, outputs, {.outputs = {"logits"}, .state = &state});
     feeds.resize(2);  // the caches are the state's now
     const TensorView<const float> logits = outputs[0].view<float>();
-    return std::span(logits.data(), static_cast<std::size_t>(logits.size()));
+    return std::span(logits.data(), static_cast<std::size_t>(logits.size()))
+        .last(static_cast<std::size_t>(logits.size() / count));
   });
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  return run_program("usage: decoding MODEL [--threads N] [--past N] [--steps N]",
+  return run_program("usage: decoding MODEL [--threads N] [--past N] [--steps N] [--prompt N]",
                      [&] { bench(DecodingArguments(argc, argv)); });
 }

@@ -21,6 +21,8 @@ struct DecodingArguments {
   std::string level;
   int threads = 1;
   std::int64_t past = 512, steps = 16;
+  std::int64_t prompt =
+      0;  // tokens of every step, which then starts from `past` again; 0: each follows another
 
   /// Throws std::invalid_argument.
   DecodingArguments(int argc, char** argv) {
@@ -34,13 +36,15 @@ struct DecodingArguments {
       if (word == "--threads") threads = std::stoi(argv[k]);
       else if (word == "--past") past = std::stoll(argv[k]);
       else if (word == "--steps") steps = std::stoll(argv[k]);
+      else if (word == "--prompt") prompt = std::stoll(argv[k]);
       else if (word == "--level") level = argv[k];
       else throw std::invalid_argument(std::string(word));
     }
-    if (past < 1 || steps < 1) throw std::invalid_argument("--past and --steps are 1 or more");
+    if (past < 0 || prompt < 0 || steps < 1)
+      throw std::invalid_argument("--steps is 1 or more, --past and --prompt 0 or more");
   }
   /// Rows of a cache that holds all steps.
-  std::int64_t rows() const { return past + steps; }
+  std::int64_t rows() const { return past + (prompt > 0 ? prompt : steps); }
 };
 
 /// The present that replaces a past.
@@ -71,29 +75,33 @@ inline double peak_mb() {
   return 0;
 }
 
-/// Decodes greedily, and prints the times of the steps, the tokens, and by how much of the greatest logit
-/// each exceeds the next one. step(token, length) runs the model on a token that makes the text `length`
-/// long, and returns its logits.
+/// Decodes greedily, or reads a prompt as often, and prints the times of the steps, the tokens that follow
+/// them, and by how much of the greatest logit each exceeds the next one. step(tokens, length) runs the model
+/// on tokens that make the text `length` long, and returns the logits after the last one.
 template <class Step>
 void decode(const DecodingArguments& a, Step step) {
   std::vector<double> ms;
-  std::string tokens, margins;
-  for (std::int64_t k = 0, token = 1; k < a.steps; ++k) {
+  std::string followers, margins;
+  std::vector<std::int64_t> tokens(static_cast<std::size_t>(std::max<std::int64_t>(a.prompt, 1)), 1);
+  std::uint32_t x = 1;
+  for (std::int64_t& token : tokens) token = (x = x * 1664525 + 1013904223) >> 18;  // below 16,384
+  for (std::int64_t k = 0; k < a.steps; ++k) {
     const auto begin = std::chrono::steady_clock::now();
-    const std::span<const float> logits = step(token, a.past + k + 1);
+    const std::span<const float> logits = step(tokens, a.prompt > 0 ? a.rows() : a.past + k + 1);
     ms.push_back(std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count());
     const auto best = std::max_element(logits.begin(), logits.end());
     float second = *std::min_element(logits.begin(), logits.end());
     for (auto at = logits.begin(); at != logits.end(); ++at)
       if (at != best) second = std::max(second, *at);
-    token = best - logits.begin();
-    tokens += (k == 0 ? "" : ", ") + std::to_string(token);
+    const std::int64_t follower = best - logits.begin();
+    if (a.prompt == 0) tokens[0] = follower;
+    followers += (k == 0 ? "" : ", ") + std::to_string(follower);
     margins += (k == 0 ? "" : ", ") + std::to_string((*best - second) / *best);
   }
   std::sort(ms.begin(), ms.end());
   std::printf(
       "{\"min_ms\": %.6f, \"median_ms\": %.6f, \"rss_mb\": %.1f, \"tokens\": [%s], \"margins\": [%s]}\n",
-      ms[0], ms[ms.size() / 2], peak_mb(), tokens.c_str(), margins.c_str());
+      ms[0], ms[ms.size() / 2], peak_mb(), followers.c_str(), margins.c_str());
 }
 
 /// Runs main's body, whose errors are printed.

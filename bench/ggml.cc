@@ -29,14 +29,16 @@ void fill(ggml_tensor* weights) {
 
 }  // namespace
 
-// Products of rows of IN numbers and matrices of IN by OUT, each COUNT times with its own weights.
+// Products of rows of IN numbers, one or a prompt's, and matrices of IN by OUT, each COUNT times with its own
+// weights.
 int main(int argc, char** argv) {
-  int threads = 1, steps = 16;
+  int threads = 1, steps = 16, rows_each = 1;
   std::vector<const char*> products;
   for (int k = 1; k < argc; ++k) {
     const std::string_view word = argv[k];
     if (word == "--threads" && k + 1 < argc) threads = std::atoi(argv[++k]);
     else if (word == "--steps" && k + 1 < argc) steps = std::atoi(argv[++k]);
+    else if (word == "--prompt" && k + 1 < argc) rows_each = std::atoi(argv[++k]);
     else products.push_back(argv[k]);
   }
   constexpr std::size_t most = 4096;
@@ -47,8 +49,8 @@ int main(int argc, char** argv) {
   for (const char* const text : products) {
     int in = 0, out = 0, count = 0;
     if (std::sscanf(text, "%dx%dx%d", &in, &out, &count) != 3)
-      return std::fprintf(stderr, "usage: ggml INxOUTxCOUNT… [--threads N] [--steps N]\n"), 2;
-    rows.push_back(ggml_new_tensor_1d(context, GGML_TYPE_F32, in));
+      return std::fprintf(stderr, "usage: ggml INxOUTxCOUNT… [--threads N] [--steps N] [--prompt N]\n"), 2;
+    rows.push_back(ggml_new_tensor_2d(context, GGML_TYPE_F32, in, rows_each));
     for (; count > 0; --count) {
       weights.push_back(ggml_new_tensor_2d(context, GGML_TYPE_Q4_0, in, out));
       ggml_build_forward_expand(graph, ggml_mul_mat(context, weights.back(), rows.back()));
@@ -59,7 +61,7 @@ int main(int argc, char** argv) {
   if (ggml_backend_alloc_ctx_tensors(context, cpu) == nullptr) return std::fprintf(stderr, "no memory\n"), 1;
   for (ggml_tensor* const w : weights) fill(w);
   for (ggml_tensor* const r : rows) {
-    const std::vector<float> ones(static_cast<std::size_t>(r->ne[0]), 1.0f);
+    const std::vector<float> ones(static_cast<std::size_t>(ggml_nelements(r)), 1.0f);
     ggml_backend_tensor_set(r, ones.data(), 0, ggml_nbytes(r));
   }
   std::vector<double> ms;

@@ -1,4 +1,4 @@
-// bench/compare language: tokens per second of a language model's decoding, see README.md.
+// bench/compare language: tokens per second of a language model that decodes or reads a prompt, see README.md.
 import { execFileSync, spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -39,12 +39,14 @@ function tokensText(ours, theirs) {
 
 /// The rows of a table, after its heading. `program` is Tenon's, `ort` ONNX Runtime's library; `compile` builds a
 /// program of this folder and gives its path.
+/// With `prompts`, each step reads one of that many tokens, with empty caches.
 export function compareDecoding({
-  size, exact, threadCounts, rounds, pasts, steps, level, cache, program, ort, compile,
+  size, exact, threadCounts, rounds, pasts, prompts, steps, level, cache, program, ort, compile,
 }) {
   const extents = decoders[size];
   if (extents === undefined) throw new Error(`--size ${Object.keys(decoders).join(' or ')}`);
   if (Math.max(...pasts) + steps > longestText) throw new Error(`--past and --steps: more than ${longestText} steps`);
+  if (Math.max(0, ...prompts) > longestText) throw new Error(`--prompt: more than ${longestText} tokens`);
   const folder = path.join(cache, 'models', `decoder-${size}${exact ? '-exact' : ''}`);
   const file = path.join(folder, 'model.onnx');
   const made = fs.statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
@@ -62,24 +64,30 @@ export function compareDecoding({
   const bandwidths = Object.values(read).at(-1);
   console.log(`${size}: ${JSON.stringify(extents)}, ${(weightBytes(extents) / 1e6).toFixed(0)} MB of weights a step; ` +
     `memory is read at ${bandwidths[0]} GB/s with one thread, ${bandwidths[1]} with two.`);
-  const rows = [['past', 'threads', 'ours, tokens/s', 'theirs', 'ratio', ...(ggml ? ['ggml, products', 'ratio'] : []),
-    'of the bandwidth', 'MB ours', 'theirs', 'tokens']];
-  for (const past of pasts) {
+  // A step of decoding after a text, or the reading of a prompt.
+  const reading = prompts.length > 0;
+  const rows = [[reading ? 'prompt' : 'past', 'threads', 'ours, tokens/s', 'theirs', 'ratio',
+    ...(ggml ? ['ggml, products', 'ratio'] : []), ...(reading ? [] : ['of the bandwidth']), 'MB ours', 'theirs', 'tokens']];
+  for (const length of reading ? prompts : pasts) {
+    const past = reading ? 0 : length;
+    const tokens = reading ? length : 1;
     for (const threads of threadCounts) {
       const results = { tenon: [], ort: [], ggml: [] };
+      const options = ['--threads', threads, '--steps', steps, ...(reading ? ['--prompt', length] : [])];
       for (let round = 0; round < rounds; ++round) {
         const turn = Object.entries(sides);
         for (const [side, [command, words]] of round % 2 ? turn.reverse() : turn)
-          results[side].push(runOnce(command, [...words, '--threads', threads, '--past', past, '--steps', steps]));
-        if (ggml) results.ggml.push(runOnce(ggml, [...products, '--threads', threads, '--steps', steps]));
+          results[side].push(runOnce(command, [...words, ...options, '--past', past]));
+        if (ggml) results.ggml.push(runOnce(ggml, [...products, ...options]));
       }
       const least = (side) => Math.min(...results[side].map((r) => r.min_ms));
       const [ours, theirs, products_] = Object.keys(results).map(least);
       const bytes = weightBytes(extents) + cacheBytes(extents, past);
       const share = bytes / ours / 1e6 / bandwidths[Math.min(threads, 2) - 1];
-      const rate = (ms) => (1000 / ms).toFixed(1);
-      rows.push([String(past), String(threads), rate(ours), rate(theirs), (theirs / ours).toFixed(2),
-        ...(ggml ? [rate(products_), (products_ / ours).toFixed(2)] : []), `${(100 * share).toFixed(0)} %`,
+      const rate = (ms) => (1000 * tokens / ms).toFixed(1);
+      rows.push([String(length), String(threads), rate(ours), rate(theirs), (theirs / ours).toFixed(2),
+        ...(ggml ? [rate(products_), (products_ / ours).toFixed(2)] : []),
+        ...(reading ? [] : [`${(100 * share).toFixed(0)} %`]),
         ...['tenon', 'ort'].map((side) => results[side][0].rss_mb.toFixed(0)),
         tokensText(results.tenon[0], results.ort[0])]);
     }

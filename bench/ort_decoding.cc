@@ -45,14 +45,15 @@ void bench(const DecodingArguments& a) {
   }
   ort(bind_output_to_device, binding, "logits", memory);
   const auto* const run_options = ort.make<RunOptions*>(create_run_options);
-  std::vector<std::int64_t> token(1), mask(static_cast<std::size_t>(a.rows()), 1);
+  std::vector<std::int64_t> tokens(static_cast<std::size_t>(std::max<std::int64_t>(a.prompt, 1)));
+  std::vector<std::int64_t> mask(static_cast<std::size_t>(a.rows()), 1);
   std::vector<std::int64_t> logits_extents(3);
-  Value* const word = wrap(token.data(), sizeof(std::int64_t), {1, 1}, int64);
-  ort(bind_input, binding, "input_ids", word);
+  ort(bind_input, binding, "input_ids",
+      wrap(tokens.data(), tokens.size() * sizeof(std::int64_t), {1, std::ssize(tokens)}, int64));
   Value* logits = nullptr;
   std::size_t count = 0;
-  decode(a, [&](std::int64_t next, std::int64_t length) {
-    token[0] = next;
+  decode(a, [&](const std::vector<std::int64_t>& next, std::int64_t length) {
+    std::ranges::copy(next, tokens.begin());
     ort(bind_input, binding, "attention_mask",
         wrap(mask.data(), static_cast<std::size_t>(length) * sizeof(std::int64_t), {1, length}, int64));
     ort(run_bound, session, run_options, binding);
@@ -66,7 +67,8 @@ void bench(const DecodingArguments& a) {
       count = static_cast<std::size_t>(logits_extents[2]);
       ort(bind_output, binding, "logits", logits);
     }
-    return std::span(static_cast<const float*>(ort.make<void*>(tensor_data, logits)), count);
+    return std::span(static_cast<const float*>(ort.make<void*>(tensor_data, logits)), tokens.size() * count)
+        .last(count);
   });
 }
 
@@ -74,7 +76,7 @@ void bench(const DecodingArguments& a) {
 
 int main(int argc, char** argv) {
   const int status = run_program(
-      "usage: ort_decoding LIBRARY MODEL [--threads N] [--past N] [--steps N] "
+      "usage: ort_decoding LIBRARY MODEL [--threads N] [--past N] [--steps N] [--prompt N] "
       "[--level avx2|avx2-vnni]",
       [&] { bench(DecodingArguments(argc, argv)); });
   std::_Exit(status);  // what was made lives as long as the process
