@@ -31,7 +31,7 @@ function real(field, v) {
 function half(v) {
   if (v === 0) return Object.is(v, -0) ? 0x8000 : 0;
   if (Number.isNaN(v)) return 0x7e00;
-  const sign = v < 0 ? 0x8000 : 0, a = Math.abs(v);
+  const sign = v < 0 ? 0x8000 : 0, a = Math.min(Math.abs(v), 65536);
   const exponent = Math.max(Math.floor(Math.log2(a)), -14);
   const scaled = a / 2 ** (exponent - 10), down = Math.floor(scaled), rest = scaled - down;
   const mantissa = down + (rest > 0.5 || (rest === 0.5 && down % 2) ? 1 : 0);
