@@ -1,5 +1,7 @@
 #include "tenon/op/com.microsoft/attention.hpp"
 
+#include "tenon/graph/session.hpp"
+#include "tests/graph/build.hpp"
 #include "tests/op/recorded.hpp"
 
 namespace tenon {
@@ -13,6 +15,27 @@ TEST_CASE("com.microsoft.Attention: keys whose mask is not positive are masked")
   const op::com_microsoft::Attention op{.num_heads = 1};
   const Value x = t<float>({1, 2, 1}, {2, -1}), w = t<float>({1, 3}, {1, 2, 3}), none;
   check(op, {x, w, none, t<int32_t>({1, 2}, {5, -1})}, run(op, {x, w, none, t<int32_t>({1, 2}, {1, 0})}));
+}
+
+TEST_CASE("com.microsoft.Attention: queries without a key that the mask shows, of any number") {
+  const op::com_microsoft::Attention op{
+      .mask_filter_value = std::numeric_limits<float>::lowest(), .num_heads = 2, .unidirectional = 1};
+  const Tensor<float> w = numbers({3, 12}, 2), b = numbers({12}, 3);
+  Graph g;
+  const Dim steps = g.symbol("steps");
+  const ValueId x = g.add_input("x", DType::float32, {1, steps, 3}),
+                mask = g.add_input("mask", DType::int32, {1, steps});
+  g.add_output("y",
+               node(g, op, {x, g.add_constant({}, AnyTensor(w)), g.add_constant({}, AnyTensor(b)), mask}));
+  Session session(std::move(g));
+  for (const int64_t n : {1, 3}) {
+    const Value of_x = numbers({1, n, 3}, 1);
+    Tensor<int32_t> shown(Extents{1, n});
+    std::fill(shown.begin(), shown.end(), 0);
+    shown.data()[n - 1] = 1;
+    check_equal(session.run({{"x", of_x}, {"mask", shown}})[0], run(op, {of_x, w, b, shown}, 1)[0], 1e-6,
+                1e-7);
+  }
 }
 
 TEST_CASE("com.microsoft.Attention: errors, and without a bias") {

@@ -147,7 +147,7 @@ const attention = quantized => g => {
   const mask = d.of([() => null, () => g.given('int32', [b], Array.from({length: b}, () => d.between(1, keys))), () => g.fresh('int32', [b, keys], 0, 1),
     () => g.fresh('int32', [b, s, keys], 0, 1), () => g.fresh('int32', [d.of([1, b]), 1], 0, 1),
     () => g.given('int32', [2 * b], [...Array.from({length: b}, () => keys), ...Array.from({length: b}, () => d.below(keys))])])();
-  const attributes = {num_heads: heads, unidirectional: maybe(g, 1), scale: maybe(g, real(0.5)), mask_filter_value: maybe(g, real(d.of([-10000, -2])))};
+  const attributes = {num_heads: heads, unidirectional: maybe(g, 1), scale: maybe(g, real(0.5)), mask_filter_value: maybe(g, real(d.of([-10000, -2, -3.4028234663852886e38])))};
   const earlier = past >= 0 ? g.fresh('float', [2, b, heads, past, h / heads]) : null, bias = g.fresh('float', [all]);
   const results = [['float', [b, s, v]], past >= 0 || (v === h && d.oneIn(2)) ? ['float', [2, b, heads, keys, h / heads]] : null];
   if (quantized) {
@@ -279,10 +279,10 @@ const operators = [
   experts(false), experts(true), attention(false), attention(true),
   g => {
     const d = g.draw, heads = d.between(1, 3), q = sequence(g, heads), [b, s, h] = q.extents, four = d.oneIn(4), keys = d.between(1, 5), past = d.oneIn(2) ? d.between(0, 3) : -1, v = !four && past < 0 && d.oneIn(3) ? heads * d.between(1, 4) : h;
-    const all = keys + Math.max(0, past), causal = keys <= s && d.oneIn(3);
+    const all = keys + Math.max(0, past), causal = d.oneIn(3);
     const mask = d.of([() => null, () => g.given('int32', [b], Array.from({length: b}, () => d.between(1, all))), () => g.fresh('int32', [b, all], 0, 1), () => g.fresh('int32', [b, s, all], 0, 1)])();
     const kv = width => four ? g.fresh('float', [b, heads, keys, width / heads]) : g.like('float', [b, keys, width]), old = width => past >= 0 ? g.fresh('float', [b, heads, past, width / heads]) : null;
-    g.add('MultiHeadAttention', {num_heads: heads, unidirectional: causal ? 1 : undefined, scale: maybe(g, real(0.5)), mask_filter_value: maybe(g, real(d.of([-10000, -2])))},
+    g.add('MultiHeadAttention', {num_heads: heads, unidirectional: causal ? 1 : undefined, scale: maybe(g, real(0.5)), mask_filter_value: maybe(g, real(d.of([-10000, -2, -3.4028234663852886e38])))},
       [q, kv(h), kv(v), d.oneIn(2) ? g.fresh('float', [2 * h + v]) : null, mask, d.oneIn(3) ? g.fresh('float', [d.of([1, b]), d.of([1, heads]), s, all]) : null, old(h), old(v)],
       [['float', [b, s, v]], ...(past >= 0 || d.oneIn(3) ? [['float', [b, heads, all, h / heads]], ['float', [b, heads, all, v / heads]]] : [null, null]), d.oneIn(3) ? ['float', [b, heads, s, all]] : null]);
   },

@@ -17,11 +17,12 @@ namespace tenon::TENON_ABI::op::com_microsoft {
 /// added for a key that it excludes. attention_bias (batch or 1, heads or 1, steps, keys) is added as well.
 /// past_key and past_value (batch, heads, steps, size) precede K and V; present_key and present_value are the
 /// concatenations, and `qk` has the scores, in query's type. unidirectional hides keys after the query's own
-/// place, past included, but none from a query that is the only one. With past_sequence_length only that many
-/// steps of the past count; the presents are the past with the new steps after these. ONNX Runtime's CPU
-/// ignores a past without presents, which is refused, and has no packed operands.
-/// op::com_microsoft::MultiHeadAttention{.num_heads = 2}(q, k, v) of (2,3,8), (2,4,8) and (2,4,8) gives
-/// (2,3,8).
+/// place, past included, but none from the last query. With past_sequence_length only that many steps of the
+/// past count; the presents are the past with the new steps after these. A past without presents is refused,
+/// because ONNX Runtime's CPU ignores it against its documentation, and gives a mask of all keys to the wrong
+/// ones; packed operands are an addition to that CPU's. A query whose addends are all -infinity gives zeros,
+/// as in ONNX's Attention, and NaN in ONNX Runtime. op::com_microsoft::MultiHeadAttention{.num_heads = 2}(q,
+/// k, v) of (2,3,8), (2,4,8) and (2,4,8) gives (2,3,8).
 struct MultiHeadAttention {
   float mask_filter_value = -10000;
   Opt<int64_t> num_heads{};
@@ -61,16 +62,13 @@ struct MultiHeadAttention {
     if (i.has(6) != i.has(7)) return i.fail("past_key and past_value come together");
     if (i.has(6))
       i.for_runs([&] {
-        if (i.outputs() < 3) i.fail("past_key and past_value need present_key and present_value");
+        if (i.outputs() < 3)
+          i.fail("past_key and past_value need present_key and present_value: name these results, or leave ",
+                 "out the past, which ONNX Runtime's CPU ignores without them");
       });
     if (i.failed()) return;
     const Sizes s = sizes(i);
     if (i.failed() || !s.known) return;
-    if (unidirectional != 0 && !s.steps.is(1))
-      i.for_runs([&] {
-        if (s.keys.known() && s.steps.below(s.keys.value()))
-          i.fail("unidirectional needs one query, or no more keys than queries: ", s.keys, " and ", s.steps);
-      });
     const Dim heads = *num_heads;
     if (i.has(3)) {
       if (i.dims(1).rank() == 5) return i.fail("bias needs a key that holds no value");
@@ -108,7 +106,7 @@ struct MultiHeadAttention {
     const Dims &q = to.dims(0), &k = to.dims(1), &v = to.dims(2);
     if (!q.ranked() || (to.input(1) >= 0 && !k.ranked()) || (to.input(2) >= 0 && !v.ranked())) return {};
     const Dim keys = q.rank() == 5 ? q[1] : k.rank() == 4 ? k[2] : k[1];
-    // Whether there is one query decides.
+    // The last query sees all keys.
     if (unidirectional != 0 && !q[1].known() && !q[1].same(keys)) return {};
     AttentionBody body{.heads = *num_heads,
                        .causal = unidirectional != 0 && !q[1].is(1),
@@ -127,6 +125,7 @@ struct MultiHeadAttention {
                        .batch = q[0],
                        .keys = keys,
                        .past = to.dims(6).ranked() ? to.dims(6)[2] : Dim(),
+                       .steps = q[1],
                        .mask_dims = to.dims(4)};
     if (!body.known()) return {};
     if (q.rank() == 5) unpack(to, to.input(0), {&body.q, &body.k, &body.v});

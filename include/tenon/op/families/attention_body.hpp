@@ -1,6 +1,8 @@
 // com.microsoft's Attention and MultiHeadAttention as functions of ONNX's Attention.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "tenon/op/families/function_body.hpp"
@@ -27,7 +29,7 @@ namespace tenon::TENON_ABI::op {
 /// (batch, heads, steps, size), past of the latter form, a mask of keys, and an addend of scores.
 struct AttentionBody {
   int64_t heads = 1;
-  bool causal = false;
+  bool causal = false;    ///< keys after the query's place are hidden, but none from the last query
   float filter = -10000;  ///< added to the scores of masked keys
   float scale = 0;        ///< 0: 1 / sqrt(head size)
   DType type = DType::float32;
@@ -35,6 +37,7 @@ struct AttentionBody {
   int32_t filled = -1;  ///< an int32: the steps of the past that count; the present has as many as the past
   bool split_heads = false;     ///< k and v are of rank 4
   Dim batch{}, keys{}, past{};  ///< extents as far as they are known
+  Dim steps{};                  ///< of q; unknown: as many as keys
   Dims mask_dims{};
 
   /// Whether the extents suffice for `lower`.
@@ -47,7 +50,9 @@ struct AttentionBody {
   std::vector<int32_t> lower(L& to) const {
     using namespace function_body;
     if (filled >= 0) return lower_filled(to);
-    op::Attention attention{.is_causal = causal ? 1 : 0};
+    if (needs_float()) return lower_in_float(to);
+    const bool is_causal = causal && !causal_by_mask();
+    op::Attention attention{.is_causal = is_causal ? 1 : 0};
     if (scale != 0) attention.scale = scale;
     const int32_t addend = scores_addend(to);
     int32_t query = q;
@@ -59,12 +64,42 @@ struct AttentionBody {
     attention.qk_matmul_output_mode = 2;
     int32_t scores = to.add(attention, {query, k, v, addend, past_key, past_value}, 4)[3];
     // ONNX Runtime shows keys that come later with the least float.
-    if (causal && type == DType::float32)
-      scores = to.add(Max{}, {scores, number(to, type, std::numeric_limits<float>::lowest())});
+    if (is_causal && type == DType::float32) scores = to.add(Max{}, {scores, number(to, type, least)});
     return {y, made[1], made[2], scores};
   }
 
  private:
+  /// What ONNX Runtime adds to the scores of hidden keys.
+  static constexpr float least = std::numeric_limits<float>::lowest();
+
+  /// Whether the addend of the scores hides keys. is_causal would hide keys from the last query too, if there
+  /// are more keys than queries; and it would not let hidden keys count as much as those that the mask gives
+  /// the least float.
+  bool causal_by_mask() const {
+    const bool more = steps.known() && (!keys.known() || keys.value() > steps.value());
+    return causal && !batch.is(0) && (more || (mask >= 0 && filter <= least));
+  }
+  /// Whether the addend of the scores needs a wider type than `type`, as ONNX Runtime computes halves in
+  /// float: a filter of -infinity would give zeros for a query whose keys are all masked, not the values'
+  /// mean; and a bias would lose its digits in the sum with the filter.
+  bool needs_float() const {
+    bool overflows = false;
+    if (mask >= 0)
+      visit_types<float16, bfloat16>(
+          type, [&]<class T>() { overflows = !std::isfinite(static_cast<float>(T(filter))); });
+    return mask >= 0 && type != DType::float32 && (overflows || bias >= 0);
+  }
+  template <class L>
+  std::vector<int32_t> lower_in_float(L& to) const {
+    using function_body::converted;
+    AttentionBody wide = *this;
+    wide.type = DType::float32;
+    for (int32_t* x : {&wide.q, &wide.k, &wide.v, &wide.past_key, &wide.past_value, &wide.bias})
+      if (*x >= 0) *x = converted(to, *x, type, DType::float32);
+    std::vector<int32_t> made = wide.lower(to);
+    for (int32_t& x : made) x = converted(to, x, DType::float32, type);
+    return made;
+  }
   /// The new steps are written to the past, and attend to these and the steps before them.
   template <class L>
   std::vector<int32_t> lower_filled(L& to) const {
@@ -86,33 +121,61 @@ struct AttentionBody {
   int32_t by_heads(L& to, int32_t x) const {
     return function_body::transposed(to, function_body::reshaped(to, x, {0, 0, heads, -1}), {0, 2, 1, 3});
   }
+  /// The numbers of the keys, past included.
+  template <class L>
+  int32_t places(L& to) const {
+    using namespace function_body;
+    int32_t last = extent(to, k, keys, split_heads ? 2 : 1);
+    if (past_key >= 0) last = to.add(Add{}, {last, extent(to, past_key, past, 2)});
+    return range(to, last);
+  }
+  template <class L>
+  static int32_t range(L& to, int32_t count) {
+    using namespace function_body;
+    return to.add(Range{}, {number(to, DType::int64, 0), to.add(Squeeze{}, {count, ints(to, {0})}),
+                            number(to, DType::int64, 1)});
+  }
+  /// Whether the mask shows a key, of extents that stretch to (batch, heads, queries, keys).
+  template <class L>
+  int32_t seen(L& to) const {
+    using namespace function_body;
+    if (mask_dims.rank() > 1)
+      return unsqueezed(to, to.add(Greater{}, {mask, number(to, DType::int32, 0)}),
+                        mask_dims.rank() == 3 ? Ints{1} : Ints{1, 2});
+    const int32_t places32 = converted(to, places(to), DType::int64, DType::int32);
+    const int64_t n = batch.value();
+    const auto bound = [&](int64_t first) {
+      return unsqueezed(to, to.add(Slice{}, {mask, ints(to, {first}), ints(to, {first + n})}), {1});
+    };
+    int32_t shown = to.add(Less{}, {places32, bound(0)});
+    if (mask_dims[0].same(batch * 2))
+      shown = to.add(And{}, {shown, to.add(GreaterOrEqual{}, {places32, bound(n)})});
+    return unsqueezed(to, shown, {1, 2});
+  }
+  /// Whether a key, (queries, keys), comes after the query's place, of queries before the last.
+  template <class L>
+  int32_t hidden(L& to) const {
+    using namespace function_body;
+    int32_t own = range(to, extent(to, q, steps, 1));
+    if (steps.known()) {
+      const int32_t last = number(to, DType::int64, static_cast<double>(steps.value() - 1)),
+                    end = number(to, DType::int64, 0x1p62);
+      own = to.add(Where{}, {to.add(Less{}, {own, last}), own, end});
+    }
+    if (past_key >= 0) own = to.add(Add{}, {own, extent(to, past_key, past, 2)});
+    return to.add(Less{}, {unsqueezed(to, own, {1}), places(to)});
+  }
   /// The addend of the scores: the mask's numbers and the bias.
   template <class L>
   int32_t scores_addend(L& to) const {
     using namespace function_body;
-    if (mask < 0) return bias;
-    int32_t seen = -1;
-    if (mask_dims.rank() == 1) {
-      int32_t last = extent(to, k, keys, split_heads ? 2 : 1);
-      if (past_key >= 0) last = to.add(Add{}, {last, extent(to, past_key, past, 2)});
-      const int32_t places =
-          to.add(Range{}, {number(to, DType::int64, 0), to.add(Squeeze{}, {last, ints(to, {0})}),
-                           number(to, DType::int64, 1)});
-      const int32_t places32 = converted(to, places, DType::int64, DType::int32);
-      const int64_t n = batch.value();
-      const auto bound = [&](int64_t first) {
-        return unsqueezed(to, to.add(Slice{}, {mask, ints(to, {first}), ints(to, {first + n})}), {1});
-      };
-      seen = to.add(Less{}, {places32, bound(0)});
-      if (mask_dims[0].same(batch * 2))
-        seen = to.add(And{}, {seen, to.add(GreaterOrEqual{}, {places32, bound(n)})});
-    } else {
-      seen = to.add(Greater{}, {mask, number(to, DType::int32, 0)});
-    }
-    seen = unsqueezed(to, seen, mask_dims.rank() == 3 ? Ints{1} : Ints{1, 2});
-    const int32_t addend =
-        to.add(Where{}, {seen, number(to, type, 0), number(to, type, static_cast<double>(filter))});
-    return bias < 0 ? addend : to.add(Add{}, {addend, bias});
+    int32_t addend = -1;
+    if (mask >= 0) addend = to.add(Where{}, {seen(to), number(to, type, 0), number(to, type, filter)});
+    if (causal_by_mask())
+      addend =
+          to.add(Where{}, {hidden(to), number(to, type, least), addend < 0 ? number(to, type, 0) : addend});
+    if (addend < 0 || bias < 0) return std::max(addend, bias);
+    return to.add(Add{}, {addend, bias});
   }
 };
 
