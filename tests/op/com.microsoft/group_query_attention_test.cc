@@ -70,12 +70,13 @@ TEST_CASE("GroupQueryAttention: errors") {
   fails({.kv_num_heads = 0}, "kv_num_heads: 0, expected at least 1");
   fails({.kv_num_heads = 2, .num_heads = 3}, "2 heads of keys do not serve 3 heads of queries");
   fails({.num_heads = 3}, "query: 16 numbers do not make 3 heads");
-  fails({.local_window_size = 0}, "local_window_size: 0, expected at least 1");
   fails({.causal = 0, .local_window_size = 2}, "local_window_size needs causal");
   fails({.qk_output = 3}, "qk_output: 3, expected 0, 1 or 2");
   fails({.smooth_softmax = 2}, "smooth_softmax: 2, expected -1, 0 or 1");
   fails({.softcap = -1}, "softcap is negative");
-  fails({.sliding_window_cache = 1}, "sliding_window_cache needs local_window_size");
+  for (int64_t window : {-1, 0})
+    fails({.local_window_size = window, .sliding_window_cache = 1},
+          "sliding_window_cache needs local_window_size, of at least 1");
   fails({.local_window_size = 5, .sliding_window_cache = 1}, "rows of past_key: 4, expected at least 5");
   fails({.k_quant_type = "ROW"}, "k_quant_type: 'ROW'");
   fails({.k_quant_type = "PER_TENSOR"}, "k_quant_type is PER_TENSOR, v_quant_type is NONE");

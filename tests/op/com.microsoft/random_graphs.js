@@ -288,7 +288,7 @@ const operators = [
   },
   g => {
     const d = g.draw, kv = d.between(1, 2), heads = kv * d.between(1, 3), width = d.of([8, 16]), rotary = width === 16 && d.oneIn(2), b = d.between(1, 2), packed = d.oneIn(3), past = d.between(0, 5), prompt = past === 0, shared = !packed && !prompt && d.oneIn(4);
-    const steps = prompt ? d.between(1, 5) : d.oneIn(2) && b === 1 ? d.between(1, 3) : 1, total = past + steps, rows = (shared ? total : past) + d.below(3), window = d.oneIn(3) ? d.between(1, 4) : undefined;
+    const steps = prompt ? d.between(1, 5) : d.oneIn(2) && b === 1 ? d.between(1, 3) : 1, total = past + steps, rows = (shared ? total : past) + d.below(3), window = d.oneIn(3) ? d.between(0, 4) : undefined;
     const x = g.like('float', [b, steps, packed ? (heads + 2 * kv) * width : heads * width]), part = () => packed ? null : g.like('float', [b, shared ? 0 : steps, kv * width]), cache = () => prompt ? null : g.fresh('float', [b, kv, rows, width]);
     const lengths = Array.from({length: b}, (_, k) => k === 0 || steps > 1 ? total - 1 : d.between(0, total - 1)), angles = () => rotary ? g.fresh('float', [12, width / 2], -1, 1) : null;
     const present = prompt ? total : Math.max(rows, total);

@@ -21,9 +21,10 @@ namespace tenon::TENON_ABI::op::com_microsoft {
 /// layer's present.
 ///
 /// softmax(softcap(Q K^T * scale) + attention_bias) V: tokens attend to themselves and earlier ones (causal),
-/// of which local_window_size, if it is not -1, counts the nearest, the token itself included.
-/// smooth_softmax adds 1 to the denominator, head_sink exp(sink) of the head. output_qk are the scores before
-/// (qk_output 1) or after the softmax (2), 0 where a token does not attend.
+/// of which local_window_size, unless it is negative, counts the nearest, the token itself included. Tokens
+/// that attend to none, as with a window of 0, give zeros. smooth_softmax adds 1 to the denominator,
+/// head_sink exp(sink) of the head. output_qk are the scores before (qk_output 1) or after the softmax (2), 0
+/// where a token does not attend.
 ///
 /// First, q_norm_weight and k_norm_weight normalise each head's vector by its root of the mean square, and
 /// do_rotary rotates pairs by the caches' angles at the token's position, which position_ids may state; for a
@@ -113,11 +114,10 @@ struct GroupQueryAttention {
       return i.fail("k_quant_type is ", k_quant_type, ", v_quant_type is ", v_quant_type);
     if (quantised() && !i.expect_choice("kv_cache_bit_width", kv_cache_bit_width, {4, 8})) return;
     if (heads % kv != 0) return i.fail(kv, " heads of keys do not serve ", heads, " heads of queries");
-    if (local_window_size != -1 && !i.expect_at_least("local_window_size", local_window_size, 1)) return;
     if (causal == 0 && local_window_size != -1) return i.fail("local_window_size needs causal");
     if (!(softcap >= 0)) return i.fail("softcap is negative");
-    if (sliding_window_cache != 0 && local_window_size == -1)
-      return i.fail("sliding_window_cache needs local_window_size");
+    if (sliding_window_cache != 0 && local_window_size < 1)
+      return i.fail("sliding_window_cache needs local_window_size, of at least 1");
     infer_operands(i, heads, kv);
   }
 
@@ -196,7 +196,7 @@ struct GroupQueryAttention {
       a.left = local_window_size - (local_window_size > 0);
       a.right = causal != 0 ? 0 : -1;
       a.offset = past - start;
-      const int64_t end = length - start;
+      const int64_t end = local_window_size == 0 ? 0 : length - start;
       a.ends = &end;
       a.sinks = sinks;
       if (attention_bias) {
