@@ -168,7 +168,8 @@ struct GroupQueryAttention {
       k = rotated(k, keys);
     }
     if (!output_qk.empty()) std::fill_n(output_qk.data(), output_qk.size(), T(0.0f));
-    const float* sinks = sinks_of(scratch, head_sink);
+    const float* sinks = nullptr;
+    if (head_sink || smooth_softmax == 1) sinks = sinks_of(scratch, head_sink, heads);
 
     for (int64_t b = 0; b < batch; ++b) {
       const int64_t length = seqlens_k[b] + 1, past = prompt ? 0 : length - steps;
@@ -258,30 +259,9 @@ struct GroupQueryAttention {
       if (!i.has(3)) return i.fail("sliding_window_cache needs past_key");
       if (!i.expect_at_least("rows of past_key", past, local_window_size)) return;
     }
-    if (i.dims(5).count().differs(batch.known() ? batch : i.dims(5).count()))
-      return i.fail("seqlens_k: ", i.dims(5), ", expected (", batch, ")");
-    if (!i.expect_one(6)) return;
-    const Dim total = i.item(6);
-    if (!i.expect_at_least("total_sequence_length", total, 1)) return;
-    // The presents have as many rows, so that the operands bound the memory.
-    const Dim earlier = i.has(3) ? past : Dim(0), most = shared ? earlier : earlier + steps;
-    if (sliding_window_cache == 0 && total.known() && most.below(total.value()))
-      return i.fail("total_sequence_length: ", total, ", but there are ", shared ? Dim(0) : steps,
-                    " new tokens and ", earlier, " rows of past_key");
-    if (total.below(steps))
-      return i.fail("total_sequence_length: ", total, ", but there are ", steps, " tokens");
-    if (total.known() && steps.known() && total.differs(steps) && steps.value() > 1 && batch.differs(1))
-      return i.fail(steps, " tokens that follow others need a batch of 1, not ", batch);
-    if (do_rotary != 0) {
-      if (!i.has(7) || !i.has(8)) return i.fail("do_rotary needs cos_cache and sin_cache");
-      if (!i.expect_rank(7, 2) || !i.expect_rank(8, 2)) return;
-      i.unify(i.dims(7), i.dims(8), "extents of cos_cache and sin_cache");
-      if (i.ranked(7) && size.below(i.dims(7)[1] * 2))
-        return i.fail("cos_cache: ", i.dims(7), " has more angles than heads of size ", size, " have pairs");
-    }
-    if (!i.expect_extents(9, {batch, Dim()}) || !i.expect_extents(11, {heads})) return;
-    if (i.dims(9).ranked() && steps.known() && i.dims(9)[1].below(steps.value()))
-      return i.fail("position_ids: ", i.dims(9), ", but there are ", steps, " tokens");
+    const Dim total = tokens().infer_lengths(i, batch, steps, shared, i.has(3) ? past : Dim(0));
+    if (do_rotary != 0) infer_angles(i, size);
+    if (i.failed() || !i.expect_extents(11, {heads})) return;
     if (i.has(10) && i.ranked(10)) {
       const Dims& bias = i.dims(10);
       if (!i.expect_rank(10, 4)) return;
@@ -308,16 +288,6 @@ struct GroupQueryAttention {
 
   constexpr CachedTokens tokens() const {
     return {spec.name, local_window_size, causal != 0, sliding_window_cache != 0};
-  }
-
-  /// The heads' sinks, or nullptr if there are none.
-  template <class T>
-  const float* sinks_of(Scratch& scratch, TensorView<const T> head_sink) const {
-    if (!head_sink && smooth_softmax != 1) return nullptr;
-    auto* sinks = scratch.take<float>(*num_heads);
-    for (int64_t h = 0; h < *num_heads; ++h)
-      sinks[h] = head_sink ? static_cast<float>(head_sink.data()[h]) : 0.0f;
-    return sinks;
   }
 
   CacheForm form(TensorView<const float> scale) const {

@@ -6,15 +6,43 @@
 
 #include "tenon/base/error.hpp"
 #include "tenon/base/scratch.hpp"
+#include "tenon/op/framework/infer.hpp"
 #include "tenon/tensor/view.hpp"
 
 namespace tenon::TENON_ABI::op {
 
 struct CachedTokens {
   std::string_view op;  ///< for errors
-  int64_t window;       ///< the number of nearest tokens, itself included, that a token attends to; -1: all
-  bool causal;          ///< not to later ones
-  bool sliding;         ///< the cache holds the latest tokens only
+  int64_t window;  ///< the number of nearest tokens, itself included, that a token attends to; below 0: all
+  bool causal;     ///< not to later ones
+  bool sliding;    ///< the cache holds the latest tokens only
+
+  /// The rule of seqlens_k, total_sequence_length and position_ids, inputs 5, 6 and 9, after `earlier` rows
+  /// of past_key, which hold the new tokens too if they are `shared`. The greatest number of tokens.
+  constexpr Dim infer_lengths(Infer& i, Dim batch, Dim steps, bool shared, Dim earlier) const {
+    const auto fail = [&](const auto&... text) {
+      i.fail(text...);
+      return Dim();
+    };
+    if (i.dims(5).count().differs(batch.known() ? batch : i.dims(5).count()))
+      return fail("seqlens_k: ", i.dims(5), ", expected (", batch, ")");
+    if (!i.expect_one(6)) return {};
+    const Dim total = i.item(6);
+    if (!i.expect_at_least("total_sequence_length", total, 1)) return {};
+    // The presents have as many rows, so that the operands bound the memory.
+    const Dim most = shared ? earlier : earlier + steps;
+    if (!sliding && total.known() && most.below(total.value()))
+      return fail("total_sequence_length: ", total, ", but there are ", shared ? Dim(0) : steps,
+                  " new tokens and ", earlier, " rows of past_key");
+    if (total.below(steps))
+      return fail("total_sequence_length: ", total, ", but there are ", steps, " tokens");
+    if (total.known() && steps.known() && total.differs(steps) && steps.value() > 1 && batch.differs(1))
+      return fail(steps, " tokens that follow others need a batch of 1, not ", batch);
+    if (i.expect_extents(9, {batch, Dim()}) && i.dims(9).ranked() && steps.known() &&
+        i.dims(9)[1].below(steps.value()))
+      return fail("position_ids: ", i.dims(9), ", but there are ", steps, " tokens");
+    return total;
+  }
 
   /// Refuses a number of earlier tokens and `steps` new ones, seqlen + 1 in all, of at most `total`, which
   /// the cache has room for.
@@ -67,5 +95,22 @@ struct CachedTokens {
     }
   }
 };
+
+/// The rule of cos_cache and sin_cache, inputs 7 and 8, for heads of `size`.
+constexpr void infer_angles(Infer& i, Dim size) {
+  if (!i.has(7) || !i.has(8)) return i.fail("do_rotary needs cos_cache and sin_cache");
+  if (!i.expect_rank(7, 2) || !i.expect_rank(8, 2)) return;
+  i.unify(i.dims(7), i.dims(8), "extents of cos_cache and sin_cache");
+  if (i.ranked(7) && size.below(i.dims(7)[1] * 2))
+    i.fail("cos_cache: ", i.dims(7), " has more angles than heads of size ", size, " have pairs");
+}
+
+/// The heads' sinks: 0 without head_sink.
+template <class T>
+const float* sinks_of(Scratch& scratch, TensorView<const T> head_sink, int64_t heads) {
+  auto* sinks = scratch.take<float>(heads);
+  for (int64_t h = 0; h < heads; ++h) sinks[h] = head_sink ? static_cast<float>(head_sink.data()[h]) : 0.0f;
+  return sinks;
+}
 
 }  // namespace tenon::TENON_ABI::op
