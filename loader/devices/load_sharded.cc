@@ -19,8 +19,8 @@ struct Weights {
     expect_external(t, *files);
     tensors.emplace(t.name(), t);
   }
-  AnyTensor read(const std::string& name, int axis, int64_t first, int64_t end) const {
-    return in_file(model, [&] { return read_part(tensors.find(name)->second, *files, axis, first, end); });
+  AnyTensor read(const std::string& name, const AxisPart& part) const {
+    return in_file(model, [&] { return read_part(tensors.find(name)->second, *files, part); });
   }
 };
 
@@ -38,8 +38,9 @@ ShardedModel read_sharded(const std::filesystem::path& file, devices::Transport&
           for (const auto& t : model.graph().initializer())
             if (is_outside(t)) weights->add(t);
         });
-    result.partition.read_constant = [weights](const std::string& name, int axis, int64_t first,
-                                               int64_t end) { return weights->read(name, axis, first, end); };
+    result.partition.read_constant = [weights](const std::string& name, const AxisPart& part) {
+      return weights->read(name, part);
+    };
   });
   return result;
 }

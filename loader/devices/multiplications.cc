@@ -70,7 +70,8 @@ Product product_at_depth(const Graph& graph, const Graph::Node& node, int depth)
     const auto loop = std::ranges::find_if(loops, [&](const auto& l) { return axis_in(l, second, axis); });
     const int64_t extent = known_or_one(weights[axis]);
     if (loop == loops.end() || loop->out.empty()) by_result = times(by_result, extent);
-    if (loop == loops.end() || op::WorkLoop::axis_of(loop->in, first) < 0) by_first = times(by_first, extent);
+    if (loop == loops.end() || op::WorkLoop::find(loop->in, first) == nullptr)
+      by_first = times(by_first, extent);
     windows = windows || (loop == loops.end() && extent > 1);
   }
   Product p{.multiplications = std::min(by_result, by_first)};

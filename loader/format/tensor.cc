@@ -6,7 +6,6 @@
 #include "loader/format/wire.hpp"
 #include "loader/text/text_words.hpp"
 #include "tenon/base/types.hpp"
-#include "tenon/tensor/part_rows.hpp"
 
 namespace tenon::TENON_ABI::loader {
 namespace {
@@ -223,9 +222,9 @@ void expect_external(const onnx::TensorProto& t, ExternalFiles& files) {
   in_tensor(t, [&] { files.expect(t); });
 }
 
-AnyTensor read_part(const onnx::TensorProto& t, ExternalFiles& files, int axis, int64_t first, int64_t end) {
+AnyTensor read_part(const onnx::TensorProto& t, ExternalFiles& files, const AxisPart& of) {
   const DType d = dtype_from_onnx(t.data_type());
-  const PartRows part(read_extents(t), d, axis, first, end);
+  const PartRows part(read_extents(t), d, of);
   const auto find = [&](int64_t offset, int64_t size) {
     return in_tensor(t, [&] { return files.find(t, offset, size); });
   };

@@ -6,6 +6,7 @@
 
 #include "loader/format/external.hpp"
 #include "loader/onnx.pb.h"
+#include "tenon/tensor/part_rows.hpp"
 #include "tenon/tensor/value.hpp"
 
 namespace tenon::TENON_ABI::loader {
@@ -55,10 +56,10 @@ AnyTensor read_tensor(const onnx::TensorProto& t, const DataSource& source, Plac
 AnyTensor read_tensor(const onnx::TensorProto& t, const DataSource& source = {});
 /// The errors of an external tensor's reference and file, without reading any elements.
 void expect_external(const onnx::TensorProto& t, ExternalFiles& files);
-/// The elements from `first` to before `end` along an axis of an external tensor, all of them if the axis is
-/// -1. Rows are used where they lie in the file, others copied. Nothing else is mapped once it returns, and
-/// no more than 16 MiB or a row's part meanwhile, if the files are mapped in pieces.
-AnyTensor read_part(const onnx::TensorProto& t, ExternalFiles& files, int axis, int64_t first, int64_t end);
+/// A part of the elements of an external tensor. Rows are used where they lie in the file, others copied.
+/// Nothing else is mapped once it returns, and no more than 16 MiB or a row's part meanwhile, if the files
+/// are mapped in pieces.
+AnyTensor read_part(const onnx::TensorProto& t, ExternalFiles& files, const AxisPart& of);
 /// Error{invalid_model}: too many extents, negative ones, or a number of elements that overflows.
 Extents read_extents(const onnx::TensorProto& t);
 /// A bool is 0 or 1. Other bytes of a file are converted to one of them, since reading them as a bool would

@@ -44,8 +44,8 @@ Tensor<int64_t> list(std::initializer_list<int64_t> numbers) {
   return t;
 }
 
-// Divides the work over each loop, among two and three ranks. Returns the numbers of iterations, a sum's
-// below 0.
+// Divides the work over each loop, among two and three ranks, of which each has one stretch of the iterations
+// or several. Returns the numbers of iterations, a sum's below 0.
 template <class Op>
 std::vector<int64_t> divide(const Op& op, const std::vector<Operand>& operands, std::size_t outputs = 1) {
   CAPTURE(Op::spec.name);
@@ -80,18 +80,21 @@ std::vector<int64_t> divide(const Op& op, const std::vector<Operand>& operands, 
   std::vector<int64_t> counts;
   for (const op::WorkLoop& loop : g.nodes()[0].op.loops(in_infos, out_infos)) {
     counts.push_back(loop.out.empty() ? -loop.count : loop.count);
-    for (int64_t p = 2; p <= std::min<int64_t>(3, loop.count); ++p) {
-      CAPTURE(counts.size());
-      CAPTURE(p);
-      REQUIRE(!loop.in.empty());
-      Ranks devices;
-      for (int64_t r = 0; r < p; ++r) devices.push_back(p - 1 - r);
-      Placement placement{.devices = static_cast<int>(p)};
-      placement.nodes["y0"].tensors[names[static_cast<std::size_t>(loop.in[0].operand)]] =
-          cut(loop.in[0].axis, devices, loop.count);
-      const auto parts = run_sharded(g, placement, feeds, thread_transports(static_cast<int>(p)));
-      for (std::size_t k = 0; k < outputs; ++k) CHECK(difference(whole[k], parts[k]) <= 1e-6);
-    }
+    for (int64_t p = 2; p <= std::min<int64_t>(3, loop.count); ++p)
+      for (int64_t stretches = 1; stretches <= loop.count / p; ++stretches) {
+        if (loop.count % stretches != 0) continue;
+        CAPTURE(counts.size());
+        CAPTURE(p);
+        CAPTURE(stretches);
+        REQUIRE(!loop.in.empty());
+        Ranks devices;
+        for (int64_t r = 0; r < p; ++r) devices.push_back(p - 1 - r);
+        Placement placement{.devices = static_cast<int>(p)};
+        placement.nodes["y0"].tensors[names[static_cast<std::size_t>(loop.in[0].operand)]] =
+            cut(loop.in[0].axis, devices, loop.count / stretches, loop.in[0].stretches * stretches);
+        const auto parts = run_sharded(g, placement, feeds, thread_transports(static_cast<int>(p)));
+        for (std::size_t k = 0; k < outputs; ++k) CHECK(difference(whole[k], parts[k]) <= 1e-6);
+      }
   }
   return counts;
 }
@@ -173,13 +176,15 @@ TEST_CASE("Rotations divide over heads, the batch and steps") {
 
 TEST_CASE("Moves divide over the axes that stay together") {
   CHECK(divide(op::Transpose{.perm = {2, 0, 1}}, {{4, 5, 6}}) == Counts{6, 4, 5});
-  CHECK(divide(op::Reshape{}, {{2, 5, 24}, list({0, 0, 6, 4})}) == Counts{2, 5, 6});
-  CHECK(divide(op::Reshape{}, {{2, 5, 6, 4}, list({2, -1, 24})}) == Counts{2, 5, 6});
-  CHECK(divide(op::Reshape{}, {{2, 6, 4}, list({3, 16})}) == Counts{});
+  CHECK(divide(op::Reshape{}, {{2, 5, 24}, list({0, 0, 6, 4})}) == Counts{2, 5, 6, 4});
+  CHECK(divide(op::Reshape{}, {{2, 5, 6, 4}, list({2, -1, 24})}) == Counts{2, 5, 6, 4});
+  CHECK(divide(op::Reshape{}, {{2, 36}, list({0, 3, 6, 2})}) == Counts{2, 3, 6, 2});
+  CHECK(divide(op::Reshape{}, {{3, 4, 6, 2}, list({2, -1, 3, 4})}) == Counts{3, 2, 2});
+  CHECK(divide(op::Reshape{}, {{2, 6, 4}, list({3, 16})}) == Counts{4});
   CHECK(divide(op::Reshape{}, {{6, 4}, list({4, 6})}) == Counts{2});
   CHECK(divide(op::Reshape{}, {{1, 6, 4}, list({6, 1, 4})}) == Counts{6, 4});
-  CHECK(divide(op::Flatten{}, {{4, 6, 5}}) == Counts{4, 6});
-  CHECK(divide(op::Flatten{.axis = 0}, {{4, 6}}) == Counts{4});
+  CHECK(divide(op::Flatten{}, {{4, 6, 5}}) == Counts{4, 6, 5});
+  CHECK(divide(op::Flatten{.axis = 0}, {{4, 6}}) == Counts{4, 6});
   CHECK(divide(op::Squeeze{}, {{4, 1, 5}, list({1})}) == Counts{4, 5});
   CHECK(divide(op::Squeeze{}, {{3, 1, 5}, list({1})}) == Counts{3, 5});
   CHECK(divide(op::Squeeze{}, {{1, 3, 1, 1, 5}}) == Counts{});
@@ -191,6 +196,10 @@ TEST_CASE("Moves divide over the axes that stay together") {
   CHECK(divide(op::Slice{}, {{4, 6, 5}, list({1, 5}), list({3, 0}), {}, list({1, -2})}) == Counts{5});
   CHECK(divide(op::Concat{.axis = 1}, {{4, 2, 3}, {4, 5, 3}}) == Counts{4, 3});
   CHECK(divide(op::Split{.axis = 1}, {{4, 5, 3}, list({2, 3})}, 2) == Counts{4, 3});
+  CHECK(divide(op::Split{.axis = 1}, {{2, 4}, list({4, 0})}, 2) == Counts{2});
+  CHECK(divide(op::Split{.axis = -1}, {{2, 18}, list({6, 6, 6})}, 3) == Counts{2, 6});
+  CHECK(divide(op::Split{.num_outputs = 4}, {{16}}, 4) == Counts{4});
+  CHECK(divide(op::Split{.num_outputs = 2}, {{5}}, 2) == Counts{});
   CHECK(divide(op::Gather{.axis = 1}, {{4, 9, 5}, list({7, 0, -2})}) == Counts{4, 5, 3, -9});
   Tensor<int64_t> rows(Extents{2, 2});
   for (int64_t k = 0; k < 4; ++k) rows[k] = 3 * k - 4;

@@ -113,6 +113,13 @@ TEST_CASE("Exchanges that cannot be") {
   CHECK(refused(AllReduce{ranks[0], {0, 2}}, {0}).starts_with("has rank 2, and the transport has 2 ranks"));
   CHECK(refused(AllGather{ranks[0], {0, 1}, 2, {2, 2}}, {0}).starts_with("axis 2 outside of [-2, 1]"));
   CHECK(refused(AllGather{ranks[0], {0, 1}, 0, {2}}, {0}).starts_with("1 pieces of 2 ranks"));
+  for (const int64_t stretches : {3, 0, -1})
+    CHECK(
+        refused(AllGather{ranks[0], {0, 1}, 0, {2, 2}, stretches}, {0}).starts_with("a piece of 2 elements"));
+  CHECK(refused(TakePart{1, 0, 1, 2}, {0}).starts_with("elements 0 to 1 of 2 stretches of 3"));
+  CHECK(refused(TakePart{0, 1, 2, 2}, {0}).starts_with("elements 1 to 2 of 2 stretches of 2"));
+  CHECK(refused(JoinParts{1, 2}, {0, 0}).starts_with("a part of 3 in 2 stretches"));
+  CHECK(refused(JoinParts{1, 0}, {0, 0}).starts_with("0 stretches"));
   CHECK(refused(ReduceScatter{ranks[0], {0, 1}, 1, {1, 1}}, {0}) != "");
   CHECK(refused(ReduceScatter{ranks[0], {1}, 1, {3}}, {0}).starts_with("1 pieces of 1 ranks"));
   CHECK(refused(Receive{ranks[0], {1, 0}, 99, {}}, {-1}).starts_with("attribute 'dtype' is 99"));

@@ -4,9 +4,13 @@
 #include "tenon/op/math/mat_mul.hpp"
 #include "tenon/op/math/relu.hpp"
 #include "tenon/op/math/softmax.hpp"
+#include "tenon/op/nn/attention.hpp"
+#include "tenon/op/tensor/gather.hpp"
 #include "tenon/op/tensor/identity.hpp"
 #include "tenon/op/tensor/reshape.hpp"
 #include "tenon/op/tensor/shape.hpp"
+#include "tenon/op/tensor/split.hpp"
+#include "tenon/op/tensor/transpose.hpp"
 #include "tests/devices/sharded.hpp"
 
 namespace tenon::devices {
@@ -66,6 +70,69 @@ TEST_CASE("Products by columns, then by rows: one all-reduce, and weights of 1/p
   }
 }
 
+ValueId list(Graph& g, std::initializer_list<int64_t> numbers) {
+  Tensor<int64_t> t(Extents{std::ssize(numbers)});
+  std::copy(numbers.begin(), numbers.end(), t.data());
+  return g.add_constant({}, std::move(t));
+}
+
+// Attention of 3 heads of 4 elements to x (1, 5, 8). One product gives queries, keys and values, which are
+// split, or made an axis of their own.
+Graph one_projection(bool split) {
+  Graph g;
+  const ValueId x = g.add_input("x", DType::float32, Dims{1, 5, 8}),
+                w = g.add_constant("w", numbers({8, 36}, 1)), b = g.add_constant("b", numbers({36}, 2)),
+                o = g.add_constant("o", numbers({12, 8}, 3));
+  const ValueId p = add(g, op::Add{}, {add(g, op::MatMul{}, {x, w}, "p"), b}, "s");
+  ValueId a = -1;
+  if (split) {
+    const auto parts = g.add_node({}, AnyOperator::make(op::Split{.axis = -1}), {p, list(g, {12, 12, 12})},
+                                  std::vector<std::string>{"q", "k", "v"});
+    a = add(g, op::Attention{.kv_num_heads = 3, .q_num_heads = 3}, parts, "a");
+  } else {
+    const ValueId apart = add(g, op::Reshape{}, {p, list(g, {0, 0, 3, 3, 4})}, "apart"),
+                  turned = add(g, op::Transpose{.perm = {2, 0, 3, 1, 4}}, {apart}, "turned");
+    std::vector<ValueId> parts;
+    for (int64_t k = 0; k < 3; ++k) {
+      Tensor<int64_t> index(Extents{});
+      index[0] = k;
+      parts.push_back(
+          add(g, op::Gather{}, {turned, g.add_constant({}, std::move(index))}, "part" + std::to_string(k)));
+    }
+    const ValueId heads = add(g, op::Attention{}, parts, "heads");
+    a = add(g, op::Transpose{.perm = {0, 2, 1, 3}}, {heads}, "back");
+    a = add(g, op::Reshape{}, {a, list(g, {0, 0, 12})}, "a");
+  }
+  g.add_output("y", add(g, op::MatMul{}, {a, o}, "y"));
+  return g;
+}
+
+TEST_CASE("A rank has its heads of queries, keys and values that one product computes") {
+  const Tensor<float> x = numbers({1, 5, 8}, 4);
+  for (const bool split : {true, false}) {
+    const Graph g = one_projection(split);
+    const Value whole = run_whole(g, {{"x", x}})[0];
+    for (int p = 1; p <= 3; ++p) {
+      CAPTURE(split);
+      CAPTURE(p);
+      Placement placement{.devices = p};
+      placement.nodes["p"].tensors["w"] = cut(1, first(p), 3, 3);
+      const Transports ranks = thread_transports(p);
+      CHECK(difference(whole, run_sharded(g, placement, {{"x", x}}, ranks)[0]) <= 1e-6);
+      CHECK(sent(ranks) == 2 * (2 * (p - 1) * 5 * 8 * 4));  // two runs
+      for (int r = 0; r < p; ++r) {
+        const Graph part = partition(g, placement, ranks[static_cast<std::size_t>(r)]);
+        int64_t elements = 0;
+        for (const Graph::ValueEntry& e : part.values())
+          if (e.source == Graph::Source::constant && e.info.type.element == DType::float32)
+            elements += e.content.tensor().size();
+        const int64_t heads = 3 * (r + 1) / p - 3 * r / p;
+        CHECK(elements == heads * 4 * (3 * 8 + 3 + 8));
+      }
+    }
+  }
+}
+
 TEST_CASE("A sum of which each rank needs a piece is a reduce-scatter") {
   const Graph g = perceptron();
   const Tensor<float> x = numbers({4, 6}, 4);
@@ -77,6 +144,8 @@ TEST_CASE("A sum of which each rank needs a piece is a reduce-scatter") {
   CHECK(difference(run_whole(g, {{"x", x}})[0], y) <= 1e-6);
   // Half of p to the other rank, and half of the sum that Softmax reads whole.
   for (const auto& t : ranks) CHECK(t->bytes_sent() == 2 * (4 * 3 * 4 + 4 * 3 * 4));
+  placement.nodes["p"].tensors["p"] = cut(1, {1, 0}, 0, 3);
+  CHECK(difference(y, run_sharded(g, placement, {{"x", x}}, thread_transports(2))[0]) == 0);
 }
 
 TEST_CASE("Pipelines give the same bits") {
@@ -117,6 +186,10 @@ TEST_CASE("Every way from one layout to another") {
       {.cuts = {{0, 2}}, .holders = {{0, 1}, {2, 3}}},
       {.cuts = {{1, 2}}, .holders = {{0, 3}, {2}}},
       {.cuts = {{0, 1}, {1, 2}}, .holders = {{0}, {2}}},
+      cut(1, {3, 2}, 0, 2),
+      cut(-1, {0, 1, 3}, 3, 2),
+      {.cuts = {{1, 2, 0, 3}}, .holders = {{0, 1}, {3, 2}}},
+      {.cuts = {{1, 2, 0, 3}}, .holders = {{0, 2}, {1}}},
   };
   for (const Sharding& first : layouts)
     for (const Sharding& second : layouts)
@@ -195,6 +268,14 @@ TEST_CASE("Annotations that cannot be honoured") {
   const Sharding narrow{.cuts = {{0, 3, 2}}, .holders = {{0}, {1}, {2}}};
   CHECK(with("y", "s", narrow).ends_with("into 3 pieces of whole blocks, of which there are 2"));
   CHECK(with("y", "s", narrow, true) == "");
+  CHECK(with("y", "s", cut(0, {0, 1, 2}, 0, 2)).ends_with("of which there are 2 in a stretch"));
+  CHECK(with("y", "s", cut(1, {0, 1}, 0, 3)).find("cannot work on such pieces") != std::string::npos);
+  for (const int64_t stretches : {int64_t{4}, int64_t{0}, int64_t{-2}, INT64_MIN, INT64_MAX}) {
+    CHECK(with("y", "s", cut(1, {0, 1}, 0, stretches)) ==
+          str_cat("node 'y' (Softmax-13): the sharding of 's' cuts axis 1 of 6 elements in ", stretches,
+                  " stretches of equal length"));
+    CHECK(with("y", "s", cut(1, {0, 1}, 0, stretches), true) == "");
+  }
 
   Placement placement{.devices = 2};
   placement.nodes["p"].tensors["h3"] = cut(1, {0, 1});

@@ -17,6 +17,7 @@
 #include "tenon/op/tensor/gather.hpp"
 #include "tenon/op/tensor/reshape.hpp"
 #include "tenon/op/tensor/slice.hpp"
+#include "tenon/op/tensor/split.hpp"
 #include "tenon/op/tensor/transpose.hpp"
 #include "tests/devices/sharded.hpp"
 
@@ -67,7 +68,7 @@ class RandomGraph {
     const Dims d = g_.entry(x).info.dims;
     const Dim rows = d[1], columns = d[2];
     if (!rows.known() || !columns.known()) return add(op::Relu{}, {x});
-    switch (below(13)) {
+    switch (below(15)) {
       case 0: return add(op::Add{}, {x, weights({columns.value()})});
       case 1: return add(op::MatMul{}, {x, weights({columns.value(), 8})});
       case 2: return add(op::MatMul{}, {x, add(op::Transpose{.perm = {0, 2, 1}}, {x})});
@@ -88,6 +89,19 @@ class RandomGraph {
         const ValueId turned = add(op::Transpose{.perm = {0, 3, 2, 1}}, {folded});
         return add(op::Reshape{}, {turned, list({0, columns.value(), rows.value()})});
       }
+      case 12: {
+        const int64_t axis = 1 + below(2), half = d[static_cast<int>(axis)].value() / 2;
+        if (d[static_cast<int>(axis)].value() % 2 != 0) return add(op::Relu{}, {x});
+        const ValueId lengths = list({half, half});
+        const auto halves = g_.add_node({}, AnyOperator::make(op::Split{.axis = axis}), {x, lengths},
+                                        std::vector{name(), name() + "b"});
+        return add(op::Add{}, halves);
+      }
+      case 13: {
+        if (rows.is(0) || columns.value() % 2 != 0 || columns.is(0)) return add(op::Relu{}, {x});
+        const ValueId folded = add(op::Reshape{}, {x, list({0, 0, 2, -1})});
+        return add(op::ReduceSum{.keepdims = 0}, {folded, list({2})});
+      }
       default: return add(op::ConcatFromSequence{.axis = 1}, {add(op::SplitToSequence{.axis = 1}, {x})});
     }
   }
@@ -97,7 +111,8 @@ class RandomGraph {
     std::shuffle(order.begin(), order.end(), random_);
     const int64_t shards = rank == 0 ? 1 : 1 + below(devices);
     Sharding s;
-    if (shards > 1) s.cuts.push_back({below(2 * rank) - rank, shards, 2 * (below(4) == 0)});
+    if (shards > 1)
+      s.cuts.push_back({below(2 * rank) - rank, shards, 2 * (below(4) == 0), 1 + below(2) * below(3)});
     s.holders.resize(static_cast<std::size_t>(shards));
     for (int64_t r = 0, count = shards + below(devices - shards + 1); r < count; ++r)
       s.holders[static_cast<std::size_t>(r % shards)].push_back(order[static_cast<std::size_t>(r)]);

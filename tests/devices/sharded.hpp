@@ -71,8 +71,8 @@ inline Tensor<float> numbers(const Extents& extents, uint32_t seed) {
 }
 
 /// A tensor cut along an axis into one piece for each device.
-inline Sharding cut(int64_t axis, const Ranks& devices, int64_t blocks = 0) {
-  Sharding s{.cuts = {{axis, static_cast<int64_t>(devices.size()), blocks}}, .holders = {}};
+inline Sharding cut(int64_t axis, const Ranks& devices, int64_t blocks = 0, int64_t stretches = 1) {
+  Sharding s{.cuts = {{axis, static_cast<int64_t>(devices.size()), blocks, stretches}}, .holders = {}};
   for (const int64_t d : devices) s.holders.push_back({d});
   return s;
 }

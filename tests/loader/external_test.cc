@@ -321,8 +321,8 @@ TEST_CASE("parts of a tensor, mapped by themselves") {
     t.add_dims(columns);
     ExternalFiles files(folder.path(), {}, loader::Mapping::pieces);
     loader::expect_external(t, files);
-    const auto part = [&](int axis, int64_t first, int64_t end) {
-      return loader::read_part(t, files, axis, first, end);
+    const auto part = [&](int axis, int64_t first, int64_t end, int64_t stretches = 1) {
+      return loader::read_part(t, files, {axis, first, end, stretches});
     };
     const AnyTensor all = part(-1, 0, 0);
     CHECK(all.extents() == Extents{rows, columns});
@@ -335,6 +335,17 @@ TEST_CASE("parts of a tensor, mapped by themselves") {
     CHECK(some_columns.extents() == Extents{rows, 1});
     for (int64_t r = 0; r < rows; ++r)
       CHECK(static_cast<const float*>(some_columns.data())[r] == numbers[r * columns + 299]);
+    const AnyTensor of_rows = part(0, 17, 95, 4), of_columns = part(1, 40, 99, 3);
+    CHECK(of_rows.extents() == Extents{312, columns});
+    for (int64_t r = 0; r < 312; ++r)
+      CHECK(std::memcmp(static_cast<const float*>(of_rows.data()) + r * columns,
+                        numbers.data() + (r / 78 * 100 + 17 + r % 78) * columns,
+                        columns * sizeof(float)) == 0);
+    CHECK(of_columns.extents() == Extents{rows, 177});
+    for (int64_t k = 0; k < of_columns.size(); ++k) {
+      const int64_t c = k % 177, from = k / 177 * columns + c / 59 * 100 + 40 + c % 59;
+      CHECK(static_cast<const float*>(of_columns.data())[k] == numbers[from]);
+    }
     CHECK(part(1, 5, 5).size() == 0);
     CHECK(part(0, 400, 400).size() == 0);
 
@@ -351,7 +362,7 @@ TEST_CASE("parts of a tensor, mapped by themselves") {
   onnx::TensorProto t = elsewhere({{"location", "b.bin"}}, 100000);
   t.set_data_type(onnx::TensorProto::BOOL);
   ExternalFiles files(folder.path(), {}, loader::Mapping::pieces);
-  const AnyTensor last = loader::read_part(t, files, 0, 99990, 100000);
+  const AnyTensor last = loader::read_part(t, files, {0, 99990, 100000});
   CHECK(static_cast<const uint8_t*>(last.data())[9] == 1);
 
   // References are checked as they are where files are mapped as a whole.

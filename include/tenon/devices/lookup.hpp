@@ -8,26 +8,29 @@ namespace tenon::TENON_ABI::devices {
 
 namespace detail {
 
-/// Calls f(k, row), for each index, with its number, and its row from a part's first one on: below 0 or
-/// beyond the last one for rows of other parts. `bounds`: the part's first row, the row after its last one,
-/// and the number of all rows.
+/// Calls f(k, row), for each index, with its number, and its row in a part of a table, -1 for rows of other
+/// parts. `bounds`: the part's first row, the row after its last one, and the number of all rows, each in one
+/// of the stretches of the table, and the number of stretches.
 template <class F>
 void each_row_of_part(AnyView indices, std::span<const int64_t> bounds, F f) {
+  const int64_t stretch = bounds[2], all = stretch * bounds[3], share = bounds[1] - bounds[0];
   op::with_indices(indices, [&](const auto* index) {
-    for (int64_t k = 0; k < indices.size(); ++k)
-      f(k, (index[k] < 0 ? index[k] + bounds[2] : int64_t{index[k]}) - bounds[0]);
+    for (int64_t k = 0; k < indices.size(); ++k) {
+      const int64_t row = index[k] < 0 ? index[k] + all : int64_t{index[k]}, own = row % stretch - bounds[0];
+      f(k, own < 0 || own >= share ? -1 : row / stretch * share + own);
+    }
   });
 }
 
 inline void expect_bounds(op::Infer& i, std::span<const int64_t> b) {
-  if (b.size() != 3 || b[0] < 0 || b[0] >= b[1] || b[1] > b[2]) i.fail("no part of a table");
+  if (b.size() != 4 || b[0] < 0 || b[0] >= b[1] || b[1] > b[2] || b[3] < 1) i.fail("no part of a table");
 }
 
 }  // namespace detail
 
 /// Y is the indices X (…) into a part of a table, 0 where the row belongs to another part. `bounds`: the
-/// part's first row, the row after its last one, the number of all rows. Error{out_of_range} for an index
-/// outside of all rows.
+/// part's first row, the row after its last one, and the number of all rows, each in one of the stretches of
+/// the table, and the number of stretches. Error{out_of_range} for an index outside of all rows.
 struct OwnIndices {
   std::vector<int64_t> bounds{};
 
@@ -40,9 +43,9 @@ struct OwnIndices {
     i.out(0, i.dims(0));
   }
   void compute(AnyView x, AnyOut y) const {
-    op::check_indices(spec.name, x, bounds[2]);
+    op::check_indices(spec.name, x, bounds[2] * bounds[3]);
     detail::each_row_of_part(x, bounds, [&](int64_t k, int64_t row) {
-      if (row < 0 || row >= bounds[1] - bounds[0]) row = 0;
+      row = std::max<int64_t>(row, 0);
       if (y.dtype() == DType::int32) static_cast<int32_t*>(y.data())[k] = static_cast<int32_t>(row);
       else static_cast<int64_t*>(y.data())[k] = row;
     });
@@ -78,7 +81,7 @@ struct OwnResults {
     const auto row_bytes = static_cast<std::size_t>(y.bytes() / (outer * indices.size()));
     auto* const rows = static_cast<std::byte*>(y.data());
     detail::each_row_of_part(indices, bounds, [&](int64_t k, int64_t row) {
-      if (row >= 0 && row < bounds[1] - bounds[0]) return;
+      if (row >= 0) return;
       for (int64_t o = 0; o < outer; ++o)
         std::memset(rows + static_cast<std::size_t>(o * indices.size() + k) * row_bytes, 0, row_bytes);
     });

@@ -64,17 +64,22 @@ int axis_of_pieces(const Op& op, op::Infer& i) {
   if (i.failed()) return -1;
   if (op.pieces.size() != op.ranks.size() || place_among(op.ranks, *op.transport) == op.ranks.size())
     i.fail(op.pieces.size(), " pieces of ", op.ranks.size(), " ranks");
+  for (const int64_t piece : op.pieces)
+    if (op.stretches < 1 || piece % op.stretches != 0)
+      i.fail("a piece of ", piece, " elements in ", op.stretches, " stretches");
   return i.failed() || !i.dims(0).ranked() ? -1 : i.axis(op.axis, i.dims(0).rank());
 }
 
-/// Where the pieces of a tensor lie that is cut along an axis.
-inline std::vector<PartRows> parts_of(AnyView whole, int64_t axis, std::span<const int64_t> pieces) {
+/// Where the pieces of a tensor lie that is cut along an axis, in each of its stretches.
+inline std::vector<PartRows> parts_of(AnyView whole, int64_t axis, std::span<const int64_t> pieces,
+                                      int64_t stretches) {
   std::vector<PartRows> parts;
   int64_t first = 0;
   for (const int64_t piece : pieces) {
-    parts.emplace_back(Extents(whole.extents()), whole.dtype(), resolve_axis(axis, whole.rank()), first,
-                       first + piece);
-    first += piece;
+    const int64_t end = first + piece / stretches;
+    parts.emplace_back(Extents(whole.extents()), whole.dtype(),
+                       AxisPart{resolve_axis(axis, whole.rank()), first, end, stretches});
+    first = end;
   }
   return parts;
 }
@@ -117,18 +122,20 @@ struct AllReduce {
   auto operator()(const auto&... in) const { return op::call(*this, in...); }
 };
 
-/// Y is the ranks' X in the order of `ranks`, joined along `axis`; `pieces` are their extents there.
+/// Y is the ranks' X in the order of `ranks`, joined along `axis`; `pieces` are their extents there. Each of
+/// the `stretches` of Y's axis is joined from the same stretches of X.
 struct AllGather {
   std::shared_ptr<Transport> transport{};
   Ranks ranks{};
   int64_t axis = 0;
   std::vector<int64_t> pieces{};
+  int64_t stretches = 1;
 
   static constexpr op::Spec spec =
       detail::exchange("AllGather", {{"X", "T"}, detail::after}, {{"Y", "T"}, detail::done});
-  static constexpr op::Attributes attributes{op::attr("ranks", &AllGather::ranks),
-                                             op::attr("axis", &AllGather::axis),
-                                             op::attr("pieces", &AllGather::pieces)};
+  static constexpr op::Attributes attributes{
+      op::attr("ranks", &AllGather::ranks), op::attr("axis", &AllGather::axis),
+      op::attr("pieces", &AllGather::pieces), op::attr("stretches", &AllGather::stretches)};
 
   void infer(op::Infer& i) const {
     const int along = detail::axis_of_pieces(*this, i);
@@ -139,7 +146,7 @@ struct AllGather {
     i.out(0, y);
   }
   void compute(AnyView x, AnyView, AnyOut y, AnyOut done) const {
-    const std::vector<PartRows> parts = detail::parts_of(y, axis, pieces);
+    const std::vector<PartRows> parts = detail::parts_of(y, axis, pieces, stretches);
     const std::vector<std::size_t> sizes = detail::sizes_of(parts);
     const std::size_t me = detail::place_among(ranks, *transport);
     if (static_cast<std::size_t>(x.bytes()) != sizes[me])
@@ -161,18 +168,19 @@ struct AllGather {
 };
 
 /// Y is this rank's piece of the sum of the ranks' X. The sum is cut along `axis` into pieces of these
-/// extents.
+/// extents, in each of its `stretches`.
 struct ReduceScatter {
   std::shared_ptr<Transport> transport{};
   Ranks ranks{};
   int64_t axis = 0;
   std::vector<int64_t> pieces{};
+  int64_t stretches = 1;
 
   static constexpr op::Spec spec =
       detail::exchange("ReduceScatter", {{"X", "T"}, detail::after}, {{"Y", "T"}, detail::done});
-  static constexpr op::Attributes attributes{op::attr("ranks", &ReduceScatter::ranks),
-                                             op::attr("axis", &ReduceScatter::axis),
-                                             op::attr("pieces", &ReduceScatter::pieces)};
+  static constexpr op::Attributes attributes{
+      op::attr("ranks", &ReduceScatter::ranks), op::attr("axis", &ReduceScatter::axis),
+      op::attr("pieces", &ReduceScatter::pieces), op::attr("stretches", &ReduceScatter::stretches)};
 
   void infer(op::Infer& i) const {
     const int along = detail::axis_of_pieces(*this, i);
@@ -184,7 +192,7 @@ struct ReduceScatter {
     i.out(0, y);
   }
   void compute(AnyView x, AnyView, AnyOut y, AnyOut done) const {
-    const std::vector<PartRows> parts = detail::parts_of(x, axis, pieces);
+    const std::vector<PartRows> parts = detail::parts_of(x, axis, pieces, stretches);
     const std::vector<std::size_t> sizes = detail::sizes_of(parts);
     const std::size_t me = detail::place_among(ranks, *transport);
     Scratch scratch;
@@ -281,6 +289,75 @@ struct Receive {
     auto done = Tensor<bool>::uninitialized(Extents{}, c.allocator());
     done[0] = true;
     return {Value(std::move(y)), std::move(done)};
+  }
+  auto operator()(const auto&... in) const { return op::call(*this, in...); }
+};
+
+/// Y is the part of X from `first` to before `end` along each of the `stretches` of an axis.
+struct TakePart {
+  int64_t axis = 0, first = 0, end = 0, stretches = 1;
+
+  static constexpr op::Spec spec =
+      op::own_spec("TakePart", {{"X", "T"}}, {{"Y", "T"}}, {{"T", detail::tensors}});
+  static constexpr op::Attributes attributes{
+      op::attr("axis", &TakePart::axis), op::attr("first", &TakePart::first), op::attr("end", &TakePart::end),
+      op::attr("stretches", &TakePart::stretches)};
+
+  void infer(op::Infer& i) const {
+    Dims y = i.dims(0);
+    if (!y.ranked()) return;
+    const int along = i.axis(axis, y.rank());
+    if (i.failed()) return;
+    if (first < 0 || end < first || stretches < 1 || (y[along] % stretches).differs(0) ||
+        (y[along] / stretches).below(end))
+      return i.fail("elements ", first, " to ", end, " of ", stretches, " stretches of ", y[along]);
+    y[along] = Dim(end - first) * Dim(stretches);
+    i.out(0, y);
+  }
+  void compute(AnyView x, AnyOut y) const {
+    if (y.empty()) return;
+    const PartRows part(Extents(x.extents()), x.dtype(),
+                        {resolve_axis(axis, x.rank()), first, end, stretches});
+    part.take(static_cast<const std::byte*>(x.data()) + part.begin, part.rows, y.data());
+  }
+  auto operator()(const auto&... in) const { return op::call(*this, in...); }
+};
+
+/// Y is the inputs joined along each of the `stretches` of an axis.
+struct JoinParts {
+  int64_t axis = 0, stretches = 1;
+
+  static constexpr op::Spec spec =
+      op::own_spec("JoinParts", {{"X", "T", op::variadic}}, {{"Y", "T"}}, {{"T", detail::tensors}});
+  static constexpr op::Attributes attributes{op::attr("axis", &JoinParts::axis),
+                                             op::attr("stretches", &JoinParts::stretches)};
+
+  void infer(op::Infer& i) const {
+    Dims y = i.dims(0);
+    if (!y.ranked()) return;
+    const int along = i.axis(axis, y.rank());
+    if (stretches < 1) i.fail(stretches, " stretches");
+    Dim sum = 0;
+    for (int k = 0; k < i.inputs() && !i.failed(); ++k) {
+      const Dims& x = i.dims(k);
+      if (!x.ranked()) return;
+      if (!i.expect_rank(k, y.rank())) return;
+      if ((x[along] % stretches).differs(0)) i.fail("a part of ", x[along], " in ", stretches, " stretches");
+      for (int d = 0; d < y.rank(); ++d)
+        if (d != along) y[d] = i.unify(y[d], x[d], "extents of the parts");
+      sum = sum + x[along];
+    }
+    if (i.failed()) return;
+    y[along] = sum;
+    i.out(0, y);
+  }
+  void compute(std::span<const AnyView> parts, AnyOut y) const {
+    if (y.empty()) return;
+    std::vector<int64_t> pieces;
+    for (const AnyView& x : parts) pieces.push_back(x.extent(resolve_axis(axis, y.rank())));
+    const std::vector<PartRows> places = detail::parts_of(y, axis, pieces, stretches);
+    for (std::size_t k = 0; k < places.size(); ++k)
+      places[k].put(parts[k].data(), static_cast<std::byte*>(y.data()) + places[k].begin);
   }
   auto operator()(const auto&... in) const { return op::call(*this, in...); }
 };

@@ -106,8 +106,8 @@ class Partition {
     return to_.graph().add_node({}, AnyOperator::make(op), std::move(inputs), std::vector<std::string>(1))[0];
   }
   static std::vector<int64_t> bounds(const Work& work, int part) {
-    const auto k = static_cast<std::size_t>(part);
-    return {work.pieces.cuts[k], work.pieces.cuts[k + 1], work.loop.count};
+    const AxisPart of = work.pieces.part(static_cast<std::size_t>(part));
+    return {of.first, of.end, work.loop.count / of.stretches, of.stretches};
   }
 
   // Gives the operator the share of a part in numbers that count the loop's iterations.
@@ -120,21 +120,27 @@ class Partition {
       *number = *number / count * share;
       return true;
     });
-    for (const op::LoopAxis& e : work.loop.elements) {
-      const ValueId v = n.inputs[static_cast<std::size_t>(e.operand)];
-      const op::Info info = info_of(from_.entry(v));
+    for (std::size_t operand = 0; operand < in.size(); ++operand) {
+      const auto is_divided = [&](int k) {
+        return std::ranges::any_of(work.loop.elements, [&](const op::LoopAxis& e) {
+          return e.operand == static_cast<int>(operand) && (k < 0 || e.axis == k);
+        });
+      };
+      if (!is_divided(-1)) continue;
+      const op::Info info = info_of(from_.entry(n.inputs[operand]));
       Ints list;
       op::Loops({&info, 1}, {}).integers(0, list);
       Tensor<int64_t> numbers(Extents{list.size()});
       const Dims& y = from_.entry(n.outputs[0]).info.dims;
       for (int k = 0; k < list.size(); ++k) {
+        int64_t whole = list[k];
         // Reshape's 0 copies an extent of the whole operand, which is output 0's. Expand's list is aligned
         // with the last axes.
-        const Dim extent = y[k + y.rank() - list.size()];
-        const int64_t whole = list[k] == 0 && extent.known() ? extent.value() : list[k];
-        numbers[k] = k == e.axis && whole > 0 ? whole / count * share : whole;
+        if (const int axis = k + y.rank() - list.size(); whole == 0 && axis >= 0 && y[axis].known())
+          whole = y[axis].value();
+        numbers[k] = is_divided(k) && whole > 0 ? whole / count * share : whole;
       }
-      in[static_cast<std::size_t>(e.operand)] = to_.graph().add_constant({}, std::move(numbers));
+      in[operand] = to_.graph().add_constant({}, std::move(numbers));
     }
   }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tenon/devices/transport.hpp"
+#include "tenon/tensor/part_rows.hpp"
 
 namespace tenon::TENON_ABI::devices {
 
@@ -18,15 +19,19 @@ struct Sharding {
     int64_t axis = 0;    ///< negative: counted from the end
     int64_t shards = 1;  ///< pieces
     int64_t blocks = 0;  ///< of equal size, which stay together; 0: each element may begin a piece
+    /// The axis consists of as many stretches of equal length, each of which is cut alike: a piece has its
+    /// part of all of them. The blocks are those of one stretch.
+    int64_t stretches = 1;
 
-    /// The first elements of the pieces of an axis of this extent, and the extent. None if it does not
-    /// consist of blocks, or has fewer than pieces.
+    /// The first elements of the pieces in a stretch of an axis of this extent, and the stretch's extent.
+    /// None if the axis does not consist of stretches of blocks, or has fewer blocks than pieces.
     std::vector<int64_t> bounds(int64_t extent) const {
-      const int64_t count = blocks > 0 ? blocks : extent;
-      if (shards < 1 || shards > count || extent % count != 0) return {};
+      if (stretches < 1 || extent % stretches != 0) return {};
+      const int64_t stretch = extent / stretches, count = blocks > 0 ? blocks : stretch;
+      if (shards < 1 || shards > count || stretch % count != 0) return {};
       std::vector<int64_t> list;
       for (int64_t k = 0; k <= shards; ++k)
-        list.push_back((k * (count / shards) + k * (count % shards) / shards) * (extent / count));
+        list.push_back((k * (count / shards) + k * (count % shards) / shards) * (stretch / count));
       return list;
     }
   };
@@ -51,10 +56,12 @@ struct Pieces {
   int axis = -1;                   ///< -1: whole
   std::vector<int64_t> cuts{};     ///< piece k has the elements from cuts[k] to before cuts[k + 1]
   std::vector<Ranks> holders{{}};  ///< of each piece, in ascending order
+  int64_t stretches = 1;           ///< of equal length, of each of which piece k has these elements
 
   bool operator==(const Pieces&) const = default;
   bool whole() const { return axis < 0; }
-  int64_t extent(std::size_t piece) const { return cuts[piece + 1] - cuts[piece]; }
+  AxisPart part(std::size_t piece) const { return {axis, cuts[piece], cuts[piece + 1], stretches}; }
+  int64_t extent(std::size_t piece) const { return part(piece).extent(); }
   std::vector<int64_t> extents() const {
     std::vector<int64_t> list;
     for (std::size_t k = 0; k + 1 < cuts.size(); ++k) list.push_back(extent(k));

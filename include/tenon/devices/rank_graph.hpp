@@ -12,9 +12,8 @@
 
 namespace tenon::TENON_ABI::devices {
 
-/// The elements of a constant that are not in the graph, Graph::ValueEntry::is_outside: from `first` to
-/// before `end` along an axis, all of them if the axis is -1.
-using ReadConstant = std::function<AnyTensor(const std::string& name, int axis, int64_t first, int64_t end)>;
+/// A part of the elements of a constant that are not in the graph, Graph::ValueEntry::is_outside.
+using ReadConstant = std::function<AnyTensor(const std::string& name, const AxisPart& part)>;
 
 namespace detail {
 
@@ -84,7 +83,8 @@ class RankGraph {
   void sum_pieces(ValueId& addend, const Pieces& parts, const Pieces& as) {
     for (const Ranks& ring : parts.rings())
       if (takes_part(ring))
-        addend = link(ReduceScatter{transport_, ring, as.axis, as.extents()}, {addend, token_}, 2);
+        addend =
+            link(ReduceScatter{transport_, ring, as.axis, as.extents(), as.stretches}, {addend, token_}, 2);
   }
 
   /// Adds the outputs that this rank has. The exchanges that only serve other ranks are done before the
@@ -128,18 +128,19 @@ class RankGraph {
     return graph_.add_node({}, AnyOperator::make(op), std::move(inputs), std::vector<std::string>(1))[0];
   }
 
-  // Elements `first` to before `end` along an axis of one of this rank's values.
-  ValueId slice(ValueId x, int axis, int64_t first, int64_t end) {
+  // A part of one of this rank's values.
+  ValueId slice(ValueId x, const AxisPart& p) {
+    if (p.stretches > 1) return add(TakePart{p.axis, p.first, p.end, p.stretches}, {x});
     const auto number = [&](int64_t n) {
       Tensor<int64_t> t(Extents{1});
       t[0] = n;
       return graph_.add_constant({}, std::move(t));
     };
-    return add(op::Slice{}, {x, number(first), number(end), number(axis)});
+    return add(op::Slice{}, {x, number(p.first), number(p.end), number(p.axis)});
   }
   // The same of a constant: rows share its memory.
-  static AnyTensor slice(const AnyTensor& x, int axis, int64_t first, int64_t end) {
-    const PartRows part(x.extents(), x.dtype(), axis, first, end);
+  static AnyTensor slice(const AnyTensor& x, const AxisPart& p) {
+    const PartRows part(x.extents(), x.dtype(), p);
     if (part.rows == 1)
       return {x.dtype(), part.extents,
               x.storage().slice(static_cast<std::size_t>(part.begin), static_cast<std::size_t>(part.length))};
@@ -148,32 +149,26 @@ class RankGraph {
     return y;
   }
 
-  // The part of piece k of `from` that belongs to piece j of `to`: a range along to's axis, or along from's.
-  struct Overlap {
-    int axis = -1;  // -1: all of it
-    int64_t first = 0, end = 0;
-    bool empty = false;
-  };
-  static Overlap overlap(const Pieces& from, std::size_t k, const Pieces& to, std::size_t j) {
-    if (to.whole()) return {};
-    Overlap o{to.axis, to.cuts[j], to.cuts[j + 1]};
+  // The part of piece k of `from` that belongs to piece j of `to`, if any. Pieces of one axis have as many
+  // stretches of it.
+  static std::optional<AxisPart> overlap(const Pieces& from, std::size_t k, const Pieces& to, std::size_t j) {
+    if (to.whole()) return AxisPart{};
+    AxisPart p = to.part(j);
     if (from.axis == to.axis) {
-      o.first = std::max(o.first, from.cuts[k]) - from.cuts[k];
-      o.end = std::min(o.end, from.cuts[k + 1]) - from.cuts[k];
-      if (o.first == 0 && o.end == from.extent(k)) o.axis = -1;
+      p.first = std::max(p.first, from.cuts[k]) - from.cuts[k];
+      p.end = std::min(p.end, from.cuts[k + 1]) - from.cuts[k];
+      if (p.first == 0 && p.end == from.cuts[k + 1] - from.cuts[k]) return AxisPart{};
     }
-    o.empty = o.first >= o.end;
-    return o;
+    return p.first < p.end ? std::optional(p) : std::nullopt;
   }
-  ValueId cut(ValueId v, ValueId x, const Overlap& o) {
-    if (o.axis < 0) return x;
+  ValueId cut(ValueId v, ValueId x, const AxisPart& p) {
+    if (p.axis < 0) return x;
     const Graph::ValueEntry& e = whole_.entry(v);
-    return e.source == Graph::Source::constant ? constant(e, o) : slice(x, o.axis, o.first, o.end);
+    return e.source == Graph::Source::constant ? constant(e, p) : slice(x, p);
   }
-  ValueId constant(const Graph::ValueEntry& e, const Overlap& o) {
-    if (e.is_outside() && read_) return graph_.add_constant({}, read_(e.name, o.axis, o.first, o.end));
-    return graph_.add_constant({},
-                               o.axis < 0 ? e.content : slice(e.content.tensor(), o.axis, o.first, o.end));
+  ValueId constant(const Graph::ValueEntry& e, const AxisPart& p) {
+    if (e.is_outside() && read_) return graph_.add_constant({}, read_(e.name, p));
+    return graph_.add_constant({}, p.axis < 0 ? e.content : slice(e.content.tensor(), p));
   }
 
   void expect_movable(ValueId v, const Pieces& as) const {
@@ -184,21 +179,21 @@ class RankGraph {
           cut ? ", cannot be cut" : ", cannot pass from one device to another");
   }
 
-  // The operator that receives a value, of which `o` is a part of piece k.
-  Receive receiver(ValueId v, Ranks ranks, std::size_t k, const Overlap& o) const {
+  // The operator that receives a part of piece k of a value.
+  Receive receiver(ValueId v, Ranks ranks, std::size_t k, const AxisPart& p) const {
     const op::Info& info = whole_.entry(v).info;
     Receive r{transport_, std::move(ranks), static_cast<int64_t>(info.type.element), {}, info.dims.ranked()};
     for (int d = 0; d < info.dims.rank(); ++d)
       r.extents.push_back(info.dims[d].known() ? info.dims[d].value() : -1);
     const Pieces& from = pieces(v);
     if (!from.whole()) r.extents[static_cast<std::size_t>(from.axis)] = from.extent(k);
-    if (o.axis >= 0) r.extents[static_cast<std::size_t>(o.axis)] = o.end - o.first;
+    if (p.axis >= 0) r.extents[static_cast<std::size_t>(p.axis)] = p.extent();
     return r;
   }
-  ValueId send_to(ValueId v, const Ranks& ranks, std::size_t k, const Overlap& o) {
-    const Receive r = receiver(v, ranks, k, o);
+  ValueId send_to(ValueId v, const Ranks& ranks, std::size_t k, const AxisPart& p) {
+    const Receive r = receiver(v, ranks, k, p);
     if (rank() != ranks[0]) return link(r, {token_}, 2);
-    const ValueId x = cut(v, here(v), o);
+    const ValueId x = cut(v, here(v), p);
     link(Send{transport_, ranks, r.stated()}, {x, token_}, 1);
     return x;
   }
@@ -224,9 +219,16 @@ class RankGraph {
         ValueId got = -1;
         for (const Ranks& ring : rings)
           if (takes_part(ring))
-            got = link(AllGather{transport_, ring, from.axis, from.extents()}, {here(v), token_}, 2);
+            got = link(AllGather{transport_, ring, from.axis, from.extents(), from.stretches},
+                       {here(v), token_}, 2);
         return got;
       }
+    }
+    if (from.axis == as.axis && from.stretches != as.stretches) {
+      // A piece is made of many parts of the others' pieces: it is cut from the whole.
+      const ValueId whole = piece(v, Pieces::whole_on(as.ranks()));
+      const int j = as.piece_of(rank());
+      return j < 0 ? -1 : slice(whole, as.part(static_cast<std::size_t>(j)));
     }
     return exchange_pieces(v, from, as);
   }
@@ -239,19 +241,22 @@ class RankGraph {
         const int64_t to = as.holders[j][h];
         std::vector<ValueId> parts;
         for (std::size_t k = 0; k < from.holders.size(); ++k) {
-          const Overlap o = overlap(from, k, as, j);
-          if (o.empty) continue;
+          const std::optional<AxisPart> part = overlap(from, k, as, j);
+          if (!part) continue;
           const Ranks& of = from.holders[k];
           if (has(of, to)) {
             if (rank() == to)
-              parts.push_back(cut(v, from == everywhere_ && o.axis >= 0 ? state(v).here : here(v), o));
+              parts.push_back(
+                  cut(v, from == everywhere_ && part->axis >= 0 ? state(v).here : here(v), *part));
           } else if (const Ranks ranks{of[h % of.size()], to}; takes_part(ranks)) {
-            const ValueId x = send_to(v, ranks, k, o);
+            const ValueId x = send_to(v, ranks, k, *part);
             if (rank() == to) parts.push_back(x);
           }
         }
         if (rank() != to) continue;
-        got = parts.size() == 1 ? parts[0] : add(op::Concat{.axis = from.axis}, parts);
+        if (parts.size() == 1) got = parts[0];
+        else if (from.stretches > 1) got = add(JoinParts{from.axis, from.stretches}, parts);
+        else got = add(op::Concat{.axis = from.axis}, parts);
       }
     return got;
   }

@@ -97,10 +97,15 @@ class WorkChoice {
       pieces.cuts = cut.bounds(extent.value());
       if (pieces.cuts.empty()) {
         if (options_.gather) return {};
-        refuse(n, str_cat(of, "cuts axis ", cut.axis, " of ", extent.value(), " elements into ", cut.shards,
-                          " pieces of whole blocks, of which there are ",
-                          cut.blocks > 0 ? cut.blocks : extent.value()));
+        const std::string pieces_of =
+            str_cat(of, "cuts axis ", cut.axis, " of ", extent.value(), " elements ");
+        if (cut.stretches < 1 || extent.value() % cut.stretches != 0)
+          refuse(n, str_cat(pieces_of, "in ", cut.stretches, " stretches of equal length"));
+        refuse(n, str_cat(pieces_of, "into ", cut.shards, " pieces of whole blocks, of which there are ",
+                          cut.blocks > 0 ? cut.blocks : extent.value() / cut.stretches,
+                          cut.stretches > 1 ? " in a stretch" : ""));
       }
+      pieces.stretches = cut.stretches;
       if (static_cast<std::size_t>(cut.shards) != s.holders.size())
         refuse(n, str_cat(of, "has another number of pieces than of devices"));
       pieces.axis = resolve_axis(cut.axis, dims.rank());
@@ -118,11 +123,12 @@ class WorkChoice {
   }
   /// Where an operand lies for the work, or a result when it is done.
   Pieces lies(const Work& work, std::span<const op::LoopAxis> list, int operand, ValueId v) const {
-    const int axis = work.pieces.whole() ? -1 : op::WorkLoop::axis_of(list, operand);
-    if (axis < 0) return Pieces::whole_on(work.pieces.ranks());
+    const op::LoopAxis* const at = work.pieces.whole() ? nullptr : op::WorkLoop::find(list, operand);
+    if (at == nullptr) return Pieces::whole_on(work.pieces.ranks());
     Pieces p = work.pieces;
-    p.axis = axis;
-    for (int64_t& cut : p.cuts) cut *= from_.entry(v).info.dims[axis].value() / work.loop.count;
+    p.axis = at->axis;
+    p.stretches *= at->stretches;
+    for (int64_t& cut : p.cuts) cut *= iteration(work.loop, *at, v);
     return p;
   }
   /// The work of a node whose operands have been made.
@@ -151,8 +157,9 @@ class WorkChoice {
       if (work || !pieces || pieces->whole() || !n.op.spec().deterministic) return;
       if (!loops) loops = loops_of(from_, n);
       for (const op::WorkLoop& loop : *loops) {
-        if (op::WorkLoop::axis_of(result ? loop.out : loop.in, static_cast<int>(k)) != pieces->axis) continue;
-        auto found = divided(loop, *pieces, from_.entry(v).info.dims[pieces->axis].value());
+        const op::LoopAxis* const at = op::WorkLoop::find(result ? loop.out : loop.in, static_cast<int>(k));
+        if (at == nullptr || at->axis != pieces->axis) continue;
+        auto found = divided(loop, *at, *pieces, v);
         if (!found) continue;
         if (unfit_in(*found) == in.size()) {
           work = std::move(found);
@@ -215,15 +222,22 @@ class WorkChoice {
     raise(ErrorCode::not_supported, tenon::detail::describe(n), reason);
   }
 
-  // The iterations of a loop that have their elements in these pieces; nothing if a cut falls within one.
-  std::optional<Work> divided(const op::WorkLoop& loop, const Pieces& pieces, int64_t extent) const {
+  // The elements of an iteration in a stretch of an axis.
+  int64_t iteration(const op::WorkLoop& loop, const op::LoopAxis& at, ValueId v) const {
+    return from_.entry(v).info.dims[at.axis].value() / at.stretches / loop.count;
+  }
+  // The iterations of a loop that have their elements in these pieces of a value; nothing if a cut falls
+  // within one.
+  std::optional<Work> divided(const op::WorkLoop& loop, const op::LoopAxis& at, const Pieces& pieces,
+                              ValueId v) const {
+    const int64_t of_one = iteration(loop, at, v);
+    if (of_one == 0 || pieces.stretches % at.stretches != 0) return {};
     Work work{.pieces = pieces, .loop = loop};
     work.pieces.axis = 0;
-    const int64_t iteration = extent / loop.count;
-    if (iteration == 0) return {};
+    work.pieces.stretches /= at.stretches;
     for (int64_t& cut : work.pieces.cuts) {
-      if (cut % iteration != 0) return {};
-      cut /= iteration;
+      if (cut % of_one != 0) return {};
+      cut /= of_one;
     }
     if (loop.out.empty() && pieces.rings().empty()) return {};
     return work;

@@ -1,4 +1,4 @@
-// PartRows: where the elements of a part of a tensor lie, in memory or in a file.
+// AxisPart, PartRows: a part of a tensor, and where its elements lie, in memory or in a file.
 #pragma once
 
 #include <cstddef>
@@ -9,17 +9,26 @@
 
 namespace tenon::TENON_ABI {
 
-/// The elements from `first` to before `end` along an axis, all of them if the axis is -1, of a tensor of
-/// these extents: in each of `rows` rows of `row` bytes, `length` bytes from byte `begin` on.
+/// The elements from `first` to before `end` along an axis, or all of them if the axis is -1. An axis may
+/// consist of several stretches of equal length: the part has these elements of each, one after the other.
+struct AxisPart {
+  int axis = -1;
+  int64_t first = 0, end = 0, stretches = 1;
+
+  int64_t extent() const { return stretches * (end - first); }
+};
+
+/// The part of a tensor of these extents: in each of `rows` rows of `row` bytes, `length` bytes from byte
+/// `begin` on.
 struct PartRows {
-  PartRows(const Extents& whole, DType type, int axis, int64_t first, int64_t end) : extents(whole) {
-    const AxisSplit at = axis < 0 ? AxisSplit{.inner = element_count(whole)} : split_at(whole, axis);
-    if (axis < 0) first = 0, end = 1;
-    else extents[axis] = end - first;
-    rows = at.outer;
-    row = packed_bytes(at.extent * at.inner, type);
-    begin = packed_bytes(first * at.inner, type);
-    length = packed_bytes((end - first) * at.inner, type);
+  PartRows(const Extents& whole, DType type, const AxisPart& part) : extents(whole) {
+    const bool all = part.axis < 0;
+    const AxisSplit at = all ? AxisSplit{.inner = element_count(whole)} : split_at(whole, part.axis);
+    if (!all) extents[part.axis] = part.extent();
+    rows = at.outer * part.stretches;
+    row = packed_bytes(at.extent / part.stretches * at.inner, type);
+    begin = packed_bytes(part.first * at.inner, type);
+    length = all ? row : packed_bytes((part.end - part.first) * at.inner, type);
   }
   int64_t bytes() const { return rows * length; }
 

@@ -9,15 +9,17 @@ namespace tenon::TENON_ABI::op {
 
 struct BodyRef;
 
-/// An axis of an operand or of a result.
+/// An axis of an operand or of a result. It may consist of several stretches of equal length, each of which
+/// has elements of all iterations.
 struct LoopAxis {
   int operand = 0, axis = -1;
+  int64_t stretches = 1;
 };
 
-/// A loop over parts of the work that do not depend on each other. A part is the same operator on slices of
-/// the operands, and its results are slices of the results, or addends of them.
+/// A loop over parts of the work that do not depend on each other. A part, of any of the iterations, is the
+/// same operator on slices of the operands, and its results are slices of the results, or addends of them.
 struct WorkLoop {
-  int64_t count = 0;                           ///< iterations; each is extent / count elements of the axes
+  int64_t count = 0;  ///< iterations; each is extent / stretches / count elements of a stretch of the axes
   std::vector<LoopAxis> in;                    ///< operands that lack the loop are needed whole by each part
   std::vector<LoopAxis> out;                   ///< if empty, the results are the sums of the parts' results
   std::vector<int> once{};                     ///< of a sum: optional operands that only one part gets
@@ -27,11 +29,11 @@ struct WorkLoop {
   /// the axis of output 0 at which its axes begin. A part has zeros for the iterations of others.
   LoopAxis lookup{-1, -1};
 
-  /// The loop's axis in a list, -1 if there is none.
-  static int axis_of(std::span<const LoopAxis> list, int operand) {
+  /// The loop's axis in a list, null if there is none.
+  static const LoopAxis* find(std::span<const LoopAxis> list, int operand) {
     for (const LoopAxis& a : list)
-      if (a.operand == operand) return a.axis;
-    return -1;
+      if (a.operand == operand) return &a;
+    return nullptr;
   }
 };
 
@@ -80,10 +82,13 @@ class Loops {
     skip(in, in_), skip(out, out_);
     if (fits && count == Dim() && !in.empty()) count = dims(in[0].operand)[in[0].axis];
     fits = fits && count.known() && count.value() > 1;
-    for (const LoopAxis& a : in) fits = fits && (dims(a.operand)[a.axis] % count).is(0);
-    for (const LoopAxis& a : out) fits = fits && (this->out(a.operand)[a.axis] % count).is(0);
+    const auto divides = [&](Dim extent, int64_t stretches) {
+      return stretches > 0 && (extent % stretches).is(0) && (extent / stretches % count).is(0);
+    };
+    for (const LoopAxis& a : in) fits = fits && divides(dims(a.operand)[a.axis], a.stretches);
+    for (const LoopAxis& a : out) fits = fits && divides(this->out(a.operand)[a.axis], a.stretches);
     for (int k = 0; k < outputs(); ++k)  // results without the loop would be sums
-      fits = fits && (sums || !at(out_, k).present() || WorkLoop::axis_of(out, k) >= 0);
+      fits = fits && (sums || !at(out_, k).present() || WorkLoop::find(out, k) != nullptr);
     WorkLoop& loop = fits ? loops_.emplace_back() : discarded_;
     loop = {.count = fits ? count.value() : 0, .in = std::move(in), .out = std::move(out)};
     return loop;
@@ -121,16 +126,30 @@ class Loops {
     }
   }
   /// Elements that keep their order: over axes of input 0 and output 0 between which the same elements lie,
-  /// and over the first axes of groups of axes that become each other. (b, 6, 4) as (b, 2, 12) loops over b,
-  /// and over 2 halves of axis 1 that are the elements of axis 1. `shape`: an input that states the result's
-  /// extents; -1: none.
+  /// and over axes of groups of axes that become each other. (b, 6, 4) as (b, 2, 12) loops over b, and over 2
+  /// halves of axis 1 that are the elements of axis 1. (b, 24) as (b, 3, 8) loops over 3 parts of axis 1, and
+  /// over the 8 elements of each of 3 stretches. `shape`: an input that states the result's extents; -1:
+  /// none.
   void same_order(int shape = -1) {
     const Dims &x = dims(0), &y = out(0);
     if (!x.ranked() || !y.ranked()) return;
-    const auto add = [&](int of_x, int of_y) {
-      if (!x[of_x].known() || !y[of_y].known()) return;
-      WorkLoop& loop = over({{0, of_x}}, {{0, of_y}}, std::gcd(x[of_x].value(), y[of_y].value()));
-      if (shape >= 0) loop.elements = {{shape, of_y}};
+    // Axes that become each other. `before` counts the elements of the axes before one, and the stretches of
+    // an axis make up for what it has fewer of before it.
+    const auto add = [&](int first_x, int end_x, int first_y, int end_y) {
+      Dim before_x = 1;
+      for (int of_x = first_x; of_x < end_x; before_x = before_x * x[of_x++]) {
+        Dim before_y = 1;
+        for (int of_y = first_y; of_y < end_y; before_y = before_y * y[of_y++]) {
+          const Dim in_x = before_x.below(before_y) ? before_y / before_x : Dim(1),
+                    in_y = before_y.below(before_x) ? before_x / before_y : Dim(1);
+          if (!(before_x * in_x).same(before_y * in_y)) continue;
+          const Dim of_stretch_x = x[of_x] / in_x, of_stretch_y = y[of_y] / in_y;
+          if (!of_stretch_x.known() || !of_stretch_y.known()) continue;
+          WorkLoop& loop = over({{0, of_x, in_x.value()}}, {{0, of_y, in_y.value()}},
+                                std::gcd(of_stretch_x.value(), of_stretch_y.value()));
+          if (shape >= 0) loop.elements = {{shape, of_y}};
+        }
+      }
     };
     int first_x = 0, first_y = 0;  // the axes before these hold the same elements
     const auto skip_ones = [](const Dims& d, int& first) {
@@ -148,12 +167,13 @@ class Loops {
         else break;
       }
       if (!of_x.same(of_y)) break;
-      add(first_x, first_y);
+      add(first_x, end_x, first_y, end_y);
       first_x = end_x, first_y = end_y;
     }
     // The same from the end, as far as it is not done.
     int last_x = x.rank(), last_y = y.rank();
     while (last_x > first_x && last_y > first_y) {
+      const int end_x = last_x, end_y = last_y;
       Dim of_x = x[--last_x], of_y = y[--last_y];
       while (!of_x.same(of_y)) {
         if (!of_x.known() || !of_y.known() || of_x.is(0) || of_y.is(0)) return;
@@ -161,7 +181,7 @@ class Loops {
         else if (of_y.below(of_x) && last_y > first_y) of_y = of_y * y[--last_y];
         else return;
       }
-      add(last_x, last_y);
+      add(last_x, end_x, last_y, end_y);
     }
   }
 

@@ -112,6 +112,17 @@ struct Split {
       for (int k = 0; k < l.outputs(); ++k) out.push_back({k, d});
       l.over({{0, d}}, std::move(out));
     }
+    if (!l.dims(0).ranked()) return;
+    // Parts of equal length are stretches of the axis.
+    const int along = resolve_axis(axis, rank);
+    const Dim length = l.out(0)[along];
+    typename L::Axes out, lengths;
+    for (int k = 0; k < l.outputs(); ++k) {
+      if (!l.out(k)[along].same(length)) return;
+      out.push_back({k, along});
+      if (l.has(1)) lengths.push_back({1, k});
+    }
+    l.over({{0, along, l.outputs()}}, std::move(out), length).elements = std::move(lengths);
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
