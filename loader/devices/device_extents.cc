@@ -45,7 +45,8 @@ class SharedValue {
     std::string text;
     for (const auto& cut : cuts_)
       text += str_cat(", axis ", cut.axis, " in ", cut.shards, " pieces",
-                      cut.blocks > 0 ? str_cat(" of ", cut.blocks, " blocks") : "");
+                      cut.blocks > 0 ? str_cat(" of ", cut.blocks, " blocks") : "",
+                      cut.stretches > 1 ? str_cat(" of each of ", cut.stretches, " stretches") : "");
     return text;
   }
   // A line for each device, in the order of the pieces; the last axis that is cut changes fastest.
@@ -83,8 +84,9 @@ class SharedValue {
         from = str_cat(", piece ", number, " of axis ", axis, from);
       } else {
         const auto first = bounds.begin() + static_cast<std::ptrdiff_t>(number);
-        extent = str_cat(first[1] - first[0]);
-        from = str_cat(", axis ", axis, " from ", first[0], from);
+        extent = str_cat(cut.stretches * (first[1] - first[0]));
+        from = str_cat(", axis ", axis, " from ", first[0],
+                       cut.stretches > 1 ? str_cat(" of each of ", cut.stretches, " stretches") : "", from);
       }
     }
     std::string text;

@@ -7,6 +7,7 @@
 
 #include "loader/display.hpp"
 #include "loader/edit/names.hpp"
+#include "tenon/base/platform/overflow.hpp"
 
 namespace tenon::TENON_ABI::loader {
 namespace {
@@ -77,21 +78,29 @@ class NodeAnnotation {
   std::optional<devices::Sharding::Cut> read(const onnx::ShardedDimProto& dim, const std::string& of) const {
     if (!dim.has_axis() || dim.simple_sharding_size() == 0)
       refuse(of, "does not say which axis it cuts, or into how many pieces");
-    devices::Sharding::Cut cut{.axis = dim.axis(), .shards = dim.simple_sharding(0).num_shards()};
-    for (const auto& part : dim.simple_sharding())
+    // The axis is a fold of several extents, of which one is cut. Those before it count the stretches that
+    // are cut alike, and the pieces of a stretch are made of whole ones of the extents after it.
+    int cut_one = 0, cuts = 0;
+    for (int k = 0; k < dim.simple_sharding_size(); ++k) {
+      const auto& part = dim.simple_sharding(k);
       if (part.num_shards() < 1 || (part.has_dim_value() && part.dim_value() < 0))
         refuse(of, "cuts axis ", dim.axis(), " into ", part.num_shards(), " pieces");
-    // The axis is a fold of several extents: the pieces of the first are made of whole ones of the others.
-    for (int k = 1; k < dim.simple_sharding_size(); ++k)
-      if (dim.simple_sharding(k).num_shards() > 1) {
-        if (gather_) return {};
-        raise(ErrorCode::not_supported, node_place(node_), of, "cuts axis ", dim.axis(),
-              " into pieces of elements that do not lie side by side");
-      }
-    if (dim.simple_sharding_size() > 1) {
-      if (dim.simple_sharding(0).dim_value() < 1)
-        refuse(of, "does not state the first of the extents of which axis ", dim.axis(), " is a fold");
-      cut.blocks = dim.simple_sharding(0).dim_value();
+      if (part.num_shards() > 1 && ++cuts == 1) cut_one = k;
+    }
+    if (cuts > 1) {
+      if (gather_) return {};
+      raise(ErrorCode::not_supported, node_place(node_), of, "cuts several of the extents of which axis ",
+            dim.axis(), " is a fold");
+    }
+    devices::Sharding::Cut cut{.axis = dim.axis(), .shards = dim.simple_sharding(cut_one).num_shards()};
+    const bool of_blocks = cut_one + 1 < dim.simple_sharding_size();
+    for (int k = 0; k < cut_one + of_blocks; ++k) {
+      const int64_t extent = dim.simple_sharding(k).dim_value();
+      if (extent < 1)
+        refuse(of, "does not state extent ", k, " of those of which axis ", dim.axis(), " is a fold");
+      if (k == cut_one) cut.blocks = extent;
+      else if (tenon::detail::mul_overflow(cut.stretches, extent, &cut.stretches))
+        refuse(of, "folds axis ", dim.axis(), " into extents that overflow");
     }
     return cut;
   }

@@ -27,12 +27,15 @@ void write_sharding(const std::string& tensor, const devices::Sharding& sharding
   for (const devices::Sharding::Cut& cut : sharding.cuts) {
     auto& dim = *s.add_sharded_dim();
     dim.set_axis(cut.axis);
-    auto& outer = *dim.add_simple_sharding();
-    outer.set_num_shards(cut.shards);
-    if (cut.blocks == 0) continue;
-    // Blocks of several elements: a fold of two extents, of which the first is cut.
-    outer.set_dim_value(cut.blocks);
-    dim.add_simple_sharding()->set_num_shards(1);
+    // A fold of up to three extents: stretches, blocks, which are cut, and the elements of a block.
+    const auto add_extent = [&](int64_t extent, int64_t shards) {
+      auto& part = *dim.add_simple_sharding();
+      if (extent > 0) part.set_dim_value(extent);
+      part.set_num_shards(shards);
+    };
+    if (cut.stretches > 1) add_extent(cut.stretches, 1);
+    add_extent(cut.blocks, cut.shards);
+    if (cut.blocks > 0) add_extent(0, 1);
   }
 }
 

@@ -67,8 +67,34 @@ TEST_CASE("A placement has devices, stages and pieces; groups are expanded") {
   const devices::Placement p = loader::read_placement(m);
   const devices::Sharding& s = p.nodes.at("y").tensors.at("x");
   CHECK(s.cuts[0].blocks == 12);
+  CHECK(s.cuts[0].stretches == 1);
   CHECK(s.holders == std::vector<devices::Ranks>{{3, 1}, {0}});
   CHECK(refusal(unchanged) == "");
+}
+
+// Folds the axis that is cut: extents, none where below 0, and into how many pieces each is cut.
+void fold(onnx::ModelProto& m, const std::vector<std::pair<int64_t, int64_t>>& parts) {
+  auto* dim = spec(m)->mutable_sharded_dim(0);
+  dim->clear_simple_sharding();
+  for (const auto& [extent, shards] : parts) {
+    auto* part = dim->add_simple_sharding();
+    if (extent >= 0) part->set_dim_value(extent);
+    part->set_num_shards(shards);
+  }
+}
+
+TEST_CASE("Extents before the one that is cut count stretches") {
+  const auto read = [](const std::vector<std::pair<int64_t, int64_t>>& parts) {
+    onnx::ModelProto m = annotated();
+    fold(m, parts);
+    const auto cut = loader::read_placement(m).nodes.at("y").tensors.at("x").cuts.at(0);
+    return std::vector{cut.shards, cut.blocks, cut.stretches};
+  };
+  CHECK(read({{3, 1}, {12, 2}, {64, 1}}) == std::vector<int64_t>{2, 12, 3});
+  CHECK(read({{3, 1}, {12, 2}}) == std::vector<int64_t>{2, 0, 3});
+  CHECK(read({{3, 1}, {-1, 2}}) == std::vector<int64_t>{2, 0, 3});
+  CHECK(read({{3, 1}, {2, 1}, {1, 1}, {5, 2}, {-1, 1}, {-1, 1}}) == std::vector<int64_t>{2, 5, 6});
+  CHECK(read({{12, 2}, {64, 1}}) == std::vector<int64_t>{2, 12, 1});
 }
 
 TEST_CASE("Annotations that are refused") {
@@ -110,14 +136,13 @@ TEST_CASE("Annotations that are refused") {
           dim.mutable_simple_sharding(0)->set_num_shards(int64_t{1} << 33);
       },
       "another number of pieces");
-  const auto fold = [](auto& m, int64_t first_extent, int64_t second_shards) {
-    auto* dim = spec(m)->mutable_sharded_dim(0);
-    if (first_extent >= 0) dim->mutable_simple_sharding(0)->set_dim_value(first_extent);
-    dim->add_simple_sharding()->set_num_shards(second_shards);
-  };
-  says([&](auto& m) { fold(m, -1, 1); }, "is a fold");
-  says([&](auto& m) { fold(m, 0, 1); }, "is a fold");
-  const Change scattered = [&](auto& m) { fold(m, 2, 2); };
+  for (const int64_t extent : {-1, 0}) {
+    says([&](auto& m) { fold(m, {{extent, 2}, {-1, 1}}); }, "does not state extent 0 of those");
+    says([&](auto& m) { fold(m, {{extent, 1}, {-1, 2}}); }, "does not state extent 0 of those");
+    says([&](auto& m) { fold(m, {{3, 1}, {extent, 2}, {-1, 1}}); }, "does not state extent 1 of those");
+  }
+  says([](auto& m) { fold(m, {{INT64_MAX, 1}, {2, 1}, {-1, 2}}); }, "that overflow");
+  const Change scattered = [](auto& m) { fold(m, {{2, 2}, {-1, 2}}); };
   const Change in_body = [](auto& m) {
     const auto placed = first(m).device_configurations(0);
     m.mutable_graph()->CopyFrom(choice().graph());
@@ -127,7 +152,7 @@ TEST_CASE("Annotations that are refused") {
     *m.add_functions() = function("f");
     *m.mutable_functions(0)->mutable_node(0)->add_device_configurations() = first(m).device_configurations(0);
   };
-  says(scattered, "do not lie side by side");
+  says(scattered, "cuts several of the extents of which axis -1 is a fold");
   says(in_body, "nodes of bodies run where the node around them does");
   says(in_function, "nodes of functions run where");
   // Left out on request.
