@@ -1,4 +1,5 @@
 // The loops of operators: for each, the parts' results are the whole's.
+#include "tenon/op/com.microsoft/attention.hpp"
 #include "tenon/op/math/add.hpp"
 #include "tenon/op/math/expand.hpp"
 #include "tenon/op/math/gemm.hpp"
@@ -162,6 +163,17 @@ TEST_CASE("Attention divides over heads and the batch") {
   CHECK(divide(op::Attention{.kv_num_heads = 6, .q_num_heads = 6},
                {{2, 3, 24}, {2, 5, 24}, {2, 5, 12}, {2, 6, 3, 9}, {2, 6, 4, 4}, {2, 6, 4, 2}},
                3) == Counts{6, 2});
+}
+
+TEST_CASE("Attention with its projections divides over heads") {
+  using op::com_microsoft::Attention;
+  CHECK(divide(Attention{.num_heads = 6}, {{2, 3, 5}, {5, 36}, {36}}) == Counts{6});
+  CHECK(divide(Attention{.num_heads = 3, .unidirectional = 1}, {{1, 3, 5}, {5, 36}, {}, {}, {2, 1, 3, 2, 4}},
+               2) == Counts{3});
+  CHECK(divide(Attention{.num_heads = 4}, {{2, 3, 5}, {5, 48}, {48}, {}, {}, {1, 4, 3, 3}}) == Counts{4});
+  CHECK(divide(Attention{.num_heads = 4}, {{2, 3, 5}, {5, 48}, {48}, {}, {}, {2, 1, 3, 3}}) == Counts{4});
+  CHECK(divide(Attention{.num_heads = 2, .qkv_hidden_sizes = {4, 4, 6}}, {{2, 3, 5}, {5, 14}, {14}}) ==
+        Counts{});
 }
 
 TEST_CASE("Rotations divide over heads, the batch and steps") {
