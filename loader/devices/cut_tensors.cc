@@ -2,6 +2,7 @@
 
 #include <numeric>
 #include <set>
+#include <tuple>
 
 #include "loader/devices/multiplications.hpp"
 #include "tenon/devices/work.hpp"
@@ -11,28 +12,57 @@ namespace {
 
 using devices::Ranks;
 
+// An axis of a value, and the stretches of it that are cut alike.
+struct CutAxis {
+  int axis = -1;
+  int64_t stretches = 1;
+
+  auto operator<=>(const CutAxis&) const = default;
+};
+
 // Axes of values that are cut together, and the loops over them.
 struct AxisGroup {
   std::vector<std::size_t> uses{};
-  std::map<ValueId, int> axes{};
+  std::map<ValueId, CutAxis> axes{};
   std::set<std::size_t> nodes{};
-  std::set<ValueId> made{};  // the values that come in pieces; others are whole before
-  int64_t blocks = 0;        // the most pieces, of equal size, whose bounds are whole iterations of all loops
+  std::set<ValueId> made{};   // the values that come in pieces; others are whole before
+  int64_t blocks = 0;         // the most equal pieces of a stretch that are whole iterations of all loops
   double kept = 0, sent = 0;  // bytes
 
-  // Whether another group can be cut at the same time and into as many pieces.
-  bool fits(const AxisGroup& other, int64_t pieces) const {
-    return std::gcd(blocks, other.blocks) >= pieces &&
-           std::ranges::none_of(other.nodes, [&](std::size_t n) { return nodes.contains(n); }) &&
-           std::ranges::none_of(other.axes, [&](const auto& one) {
-             const auto it = axes.find(one.first);
-             return it != axes.end() && it->second != one.second;
-           });
+  // Into how many each stretch of this group, and of another one, has to be divided.
+  struct Factors {
+    int64_t own = 1, others = 1;
+  };
+  // So that both can be cut at the same time and into as many pieces; nothing if they cannot.
+  std::optional<Factors> factors(const AxisGroup& other, int64_t pieces) const {
+    if (std::ranges::any_of(other.nodes, [&](std::size_t n) { return nodes.contains(n); })) return {};
+    std::optional<Factors> f;
+    for (const auto& [v, theirs] : other.axes) {
+      const auto it = axes.find(v);
+      if (it == axes.end()) continue;
+      const CutAxis& own = it->second;
+      if (!f) {
+        const int64_t common = std::gcd(own.stretches, theirs.stretches);
+        f = {theirs.stretches / common, own.stretches / common};
+        if (blocks % f->own != 0 || other.blocks % f->others != 0) return {};
+      }
+      if (own.axis != theirs.axis || own.stretches * f->own != theirs.stretches * f->others) return {};
+    }
+    if (!f) f.emplace();
+    return std::gcd(blocks / f->own, other.blocks / f->others) >= pieces ? f : std::nullopt;
   }
-  void join(AxisGroup&& other) {
+  void join(AxisGroup&& other, const Factors& f) {
+    divide_stretches(f.own), other.divide_stretches(f.others);
     uses.insert(uses.end(), other.uses.begin(), other.uses.end());
     axes.merge(other.axes), nodes.merge(other.nodes), made.merge(other.made);
     blocks = std::gcd(blocks, other.blocks);
+  }
+
+ private:
+  void divide_stretches(int64_t by) {
+    if (by == 1) return;
+    blocks /= by;
+    for (auto& [v, a] : axes) a.stretches *= by;
   }
 };
 
@@ -46,7 +76,13 @@ class TensorCuts {
       for (int axis = 0; axis < rank; ++axis) parent_.push_back(parent_.size());
       if (e.source == Graph::Source::constant) constants_ += bytes(e);
     }
-    for (const std::size_t n : nodes_) add_loops(n);
+    std::vector<std::vector<Use>> uses;
+    for (const std::size_t n : nodes_) uses.push_back(uses_of(n));
+    reach_.resize(parent_.size());
+    for (auto of = uses.rbegin(); of != uses.rend(); ++of) note_reach(*of);
+    for (const std::vector<Use>& of : uses)
+      for (const Use& use : of)
+        if (use.loop.count >= pieces_ && leads_furthest(use, of)) add_use(use);
   }
 
   void write(devices::Placement& placement) {
@@ -60,7 +96,7 @@ class TensorCuts {
         continue;
       nodes.insert(g.nodes.begin(), g.nodes.end());
       for (const auto& [v, axis] : g.axes) values.insert(v);
-      for (const std::size_t use : g.uses) annotate(uses_[use], g.blocks, placement);
+      for (const std::size_t use : g.uses) annotate(uses_[use], g, placement);
     }
   }
 
@@ -87,42 +123,76 @@ class TensorCuts {
     return graph_.nodes()[u.node].outputs[static_cast<std::size_t>(a.operand)];
   }
 
-  // The loops that annotations of their operands choose: of loops over the same axis of the first operand,
-  // the first one.
-  void add_loops(std::size_t node) {
+  static op::LoopAxis first_axis(const op::WorkLoop& loop) {
+    return std::ranges::min(loop.in, {}, &op::LoopAxis::operand);
+  }
+  // The loops that annotations of their operands choose: of loops over the same stretches of an axis of the
+  // first operand, the first one with enough iterations.
+  std::vector<Use> uses_of(std::size_t node) const {
     const Graph::Node& n = graph_.nodes()[node];
-    if (!n.op.spec().deterministic) return;
+    std::vector<Use> uses;
+    if (!n.op.spec().deterministic) return uses;
     const auto named = [&](ValueId v) { return v < 0 || !graph_.entry(v).name.empty(); };
-    if (std::ranges::none_of(n.outputs, [&](ValueId v) { return v >= 0 && named(v); })) return;
-    const auto loops = devices::detail::loops_of(graph_, n);
-    std::set<std::pair<int, int>> seen;
-    for (const op::WorkLoop& loop : loops) {
-      if (loop.in.empty() || loop.count < pieces_) continue;
-      const auto first = std::ranges::min(loop.in, {}, &op::LoopAxis::operand);
-      if (!seen.emplace(first.operand, first.axis).second) continue;
-      Use use{node, loop};
-      if (std::ranges::all_of(loop.in, [&](const auto& a) { return named(operand(use, a)); }))
-        add_use(std::move(use));
+    if (std::ranges::none_of(n.outputs, [&](ValueId v) { return v >= 0 && named(v); })) return uses;
+    std::set<std::tuple<int, int, int64_t>> seen;
+    for (op::WorkLoop& loop : devices::detail::loops_of(graph_, n)) {
+      if (loop.in.empty()) continue;
+      const op::LoopAxis first = first_axis(loop);
+      if (loop.count >= pieces_ && !seen.emplace(first.operand, first.axis, first.stretches).second) continue;
+      Use use{node, std::move(loop)};
+      if (std::ranges::all_of(use.loop.in, [&](const auto& a) { return named(operand(use, a)); }))
+        uses.push_back(std::move(use));
     }
+    return uses;
+  }
+
+  // How many nodes one after the other have loops over the axes, from this use on.
+  int reach(const Use& use) const {
+    int most = 0;
+    for (const op::LoopAxis& a : use.loop.out)
+      if (const ValueId v = result(use, a); v >= 0) most = std::max(most, reach_[vertex(v, a.axis)]);
+    return 1 + most;
+  }
+  void note_reach(const std::vector<Use>& of_node) {
+    for (const Use& use : of_node)
+      for (const op::LoopAxis& a : use.loop.in)
+        if (const ValueId v = operand(use, a); v >= 0) {
+          int& most = reach_[vertex(v, a.axis)];
+          most = std::max(most, reach(use));
+        }
+  }
+  // Whether no loop over other stretches of the same axis leads further, nor an earlier one as far. Of an
+  // axis (3, heads, size) of queries, keys and values, the heads lead furthest: the first extent ends where
+  // the three part, and the last one where scores are summed.
+  bool leads_furthest(const Use& use, const std::vector<Use>& of_node) const {
+    const op::LoopAxis own = first_axis(use.loop);
+    return std::ranges::none_of(of_node, [&](const Use& other) {
+      const op::LoopAxis a = first_axis(other.loop);
+      if (a.operand != own.operand || a.axis != own.axis || a.stretches == own.stretches) return false;
+      return &other < &use ? reach(other) >= reach(use) : reach(other) > reach(use);
+    });
   }
 
   // Joins the groups of a loop's axes. A group that would cut a value along two axes, a node over two loops,
   // or into too few pieces, stays apart: what it has is whole for this node.
-  void add_use(Use use) {
+  void add_use(const Use& use) {
     AxisGroup joined{.uses = {uses_.size()}, .nodes = {use.node}, .blocks = use.loop.count};
-    const auto note = [&](ValueId v, int axis) { return joined.axes.emplace(v, axis).first->second == axis; };
+    const auto note = [&](ValueId v, const op::LoopAxis& a) {
+      const CutAxis axis{a.axis, a.stretches};
+      return joined.axes.emplace(v, axis).first->second == axis;
+    };
     bool fits = true;
-    for (const op::LoopAxis& a : use.loop.in) fits = fits && note(operand(use, a), a.axis);
+    for (const op::LoopAxis& a : use.loop.in) fits = fits && note(operand(use, a), a);
     for (const op::LoopAxis& a : use.loop.out)
       if (const ValueId v = result(use, a); v >= 0) {
-        fits = fits && note(v, a.axis);
+        fits = fits && note(v, a);
         joined.made.insert(v);
       }
     if (!fits) return;
     std::vector<std::size_t> vertices;
     std::set<std::size_t> roots;
-    for (const auto& [v, axis] : joined.axes) {
-      vertices.push_back(vertex(v, axis));
+    for (const auto& [v, a] : joined.axes) {
+      vertices.push_back(vertex(v, a.axis));
       roots.insert(root(vertices.back()));
     }
     std::vector<std::map<std::size_t, AxisGroup>::iterator> parts;
@@ -130,14 +200,18 @@ class TensorCuts {
       if (const auto it = groups_.find(r); it != groups_.end()) parts.push_back(it);
     // The largest one takes the others in.
     std::ranges::sort(parts, {}, [](const auto& it) { return it->second.axes.size(); });
+    AxisGroup::Factors of_largest;
     for (const auto& it : parts) {
       AxisGroup& part = it->second;
-      if (it == parts.back() ? !part.fits(joined, pieces_) : !joined.fits(part, pieces_)) return;
-      if (it != parts.back()) joined.join(AxisGroup(part));
+      const bool largest = it == parts.back();
+      const auto factors = largest ? part.factors(joined, pieces_) : joined.factors(part, pieces_);
+      if (!factors) return;
+      if (largest) of_largest = *factors;
+      else joined.join(AxisGroup(part), *factors);
     }
-    uses_.push_back(std::move(use));
+    uses_.push_back(use);
     if (!parts.empty()) {
-      parts.back()->second.join(std::move(joined));
+      parts.back()->second.join(std::move(joined), of_largest);
       joined = std::move(parts.back()->second);
     }
     for (const auto& it : parts) groups_.erase(it);
@@ -190,16 +264,18 @@ class TensorCuts {
       }
   }
 
-  void annotate(const Use& use, int64_t blocks, devices::Placement& placement) const {
+  void annotate(const Use& use, const AxisGroup& group, devices::Placement& placement) const {
     const Graph::Node& n = graph_.nodes()[use.node];
     const auto named =
         std::ranges::find_if(n.outputs, [&](ValueId v) { return v >= 0 && !graph_.entry(v).name.empty(); });
     auto& tensors = placement.nodes[graph_.entry(*named).name].tensors;
     for (const op::LoopAxis& a : use.loop.in) {
-      const bool elements = graph_.entry(operand(use, a)).info.dims[a.axis].is(blocks);
-      devices::Sharding s{.cuts = {{a.axis, pieces_, elements ? 0 : blocks}}, .holders = {}};
+      const Graph::ValueEntry& e = graph_.entry(operand(use, a));
+      const int64_t stretches = group.axes.at(operand(use, a)).stretches;
+      const bool elements = e.info.dims[a.axis].is(stretches * group.blocks);
+      devices::Sharding s{.cuts = {{a.axis, pieces_, elements ? 0 : group.blocks, stretches}}, .holders = {}};
       for (const int64_t d : devices_) s.holders.push_back({d});
-      tensors[graph_.entry(operand(use, a)).name] = std::move(s);
+      tensors[e.name] = std::move(s);
     }
   }
 
@@ -208,6 +284,7 @@ class TensorCuts {
   const Ranks& devices_;
   int64_t pieces_;
   std::vector<std::size_t> first_, parent_;  // of the axes of all values; a group shares a root
+  std::vector<int> reach_;                   // of the same axes: that of the use that leads furthest
   std::vector<Use> uses_;
   std::map<std::size_t, AxisGroup> groups_;  // by root
   double constants_ = 0;

@@ -6,6 +6,7 @@
 #include "loader/devices/stages.hpp"
 #include "tenon/devices/sharded_session.hpp"
 #include "tenon/graph/body.hpp"
+#include "tenon/op/com.microsoft/attention.hpp"
 #include "tenon/op/controlflow/if.hpp"
 #include "tenon/op/controlflow/loop.hpp"
 #include "tenon/op/controlflow/scan.hpp"
@@ -25,6 +26,7 @@
 #include "tenon/op/sequence/split_to_sequence.hpp"
 #include "tenon/op/tensor/gather.hpp"
 #include "tenon/op/tensor/reshape.hpp"
+#include "tenon/op/tensor/slice.hpp"
 #include "tenon/op/tensor/split.hpp"
 #include "tenon/op/tensor/transpose.hpp"
 #include "tenon/op/tensor/unsqueeze.hpp"
@@ -232,6 +234,69 @@ TEST_CASE("Attention is cut by heads, tables by rows") {
     }
 }
 
+// Attention over (1, 5, heads * 4). One product gives queries, keys and values, which are split, or made an
+// axis of their own, or remain in one operator.
+enum class Projection { split, axis, inside };
+Built one_projection(int64_t heads, Projection how) {
+  Built b;
+  const int64_t width = heads * 4;
+  const ValueId x = b.input({1, 5, width}), w = b.weights("w", {width, 3 * width}),
+                bias = b.weights("b", {3 * width});
+  const auto product = [&] { return b.add("s", op::Add{}, {b.add("p", op::MatMul{}, {x, w}), bias}); };
+  ValueId a = -1;
+  if (how == Projection::inside) {
+    a = b.add("p", op::com_microsoft::Attention{.num_heads = heads}, {x, w, bias});
+  } else if (how == Projection::split) {
+    const ValueId s = product();
+    const auto parts =
+        b.g.add_node("parts", AnyOperator::make(op::Split{.axis = -1}), {s, b.list({width, width, width})},
+                     std::vector<std::string>{"q", "k", "v"});
+    a = b.add("a", op::Attention{.kv_num_heads = heads, .q_num_heads = heads}, parts);
+  } else {
+    const ValueId apart = b.add("apart", op::Reshape{}, {product(), b.list({0, 0, 3, heads, 4})}),
+                  turned = b.add("turned", op::Transpose{.perm = {2, 0, 3, 1, 4}}, {apart});
+    std::vector<ValueId> parts;
+    for (int64_t k = 0; k < 3; ++k) {
+      Tensor<int64_t> index(Extents{});
+      index[0] = k;
+      parts.push_back(
+          b.add("part" + std::to_string(k), op::Gather{}, {turned, b.g.add_constant({}, std::move(index))}));
+    }
+    const ValueId k = b.add("k", op::Transpose{.perm = {0, 1, 3, 2}}, {parts[1]});
+    const ValueId scores = b.add("scores", op::Softmax{}, {b.add("qk", op::MatMul{}, {parts[0], k})});
+    a = b.add("heads", op::MatMul{}, {scores, parts[2]});
+    a = b.add("a", op::Reshape{},
+              {b.add("back", op::Transpose{.perm = {0, 2, 1, 3}}, {a}), b.list({0, 0, width})});
+  }
+  b.g.add_output("y", b.add("y", op::MatMul{}, {a, b.weights("o", {width, width})}));
+  return b;
+}
+
+TEST_CASE("One product for queries, keys and values is cut by the heads of each") {
+  constexpr int64_t heads = 12;
+  for (const Projection how : {Projection::split, Projection::axis, Projection::inside}) {
+    const Built b = one_projection(heads, how), narrow = one_projection(2, how);
+    for (int p = 2; p <= 4; ++p) {
+      CAPTURE(static_cast<int>(how));
+      CAPTURE(p);
+      const Placement placement = loader::choose_placement(b.g, {.devices = p, .stages = 1});
+      const devices::Sharding::Cut& cut = placement.nodes.at("p").tensors.at("w").cuts.at(0);
+      CHECK(cut.axis == 1);
+      CHECK(cut.blocks == heads);
+      CHECK(cut.stretches == 3);
+      CHECK(placement.nodes.at("y").tensors.at("o").cuts.at(0).stretches == 1);
+      CHECK(run(b, placement) <= 1e-6);
+      const auto costs = loader::rank_costs(b.g, placement);
+      CHECK(held(costs) <= bytes_of_constants(b.g) / p + 128);
+      CHECK(costs.back().sent == 2 * (p - 1) * (5 * 4 * heads / p) * 4);  // the last product's sum
+      // Fewer heads than ranks: columns of the product are cut, and gathered.
+      const Placement of_narrow = loader::choose_placement(narrow.g, {.devices = p, .stages = 1});
+      CHECK(run(narrow, of_narrow) <= 1e-6);
+      if (how != Projection::inside) CHECK(cuts(of_narrow, "w") == "w:1");
+    }
+  }
+}
+
 TEST_CASE("Heads stay apart through rotations and repetition") {
   constexpr int64_t heads = 8, kv_heads = 4, size = 4, width = heads * size, steps = 5;
   Built b;
@@ -278,9 +343,10 @@ TEST_CASE("Products whose pieces the next operator cannot take are gathered") {
   Built b;
   const ValueId x = b.input({3, 8});
   const ValueId p = b.add("p", op::MatMul{}, {x, b.weights("w", {8, 24})});
-  const ValueId lengths = b.list({8, 8, 8});
-  const auto parts = b.g.add_node("parts", AnyOperator::make(op::Split{.axis = 1}), {p, lengths},
-                                  std::vector<std::string>{"q", "k", "v"});
+  std::vector<ValueId> parts;
+  for (int64_t k = 0; k < 3; ++k)
+    parts.push_back(b.add("part" + std::to_string(k), op::Slice{},
+                          {p, b.list({8 * k}), b.list({8 * k + 8}), b.list({1})}));
   const ValueId s = b.add("s", op::Mul{}, {parts[0], b.add("t", op::Mul{}, {parts[1], parts[2]})});
   b.g.add_output("y", b.add("y", op::MatMul{}, {s, b.weights("o", {8, 8})}));
   for (int n = 2; n <= 4; ++n) {
@@ -289,7 +355,7 @@ TEST_CASE("Products whose pieces the next operator cannot take are gathered") {
     CHECK(cuts(placement).find("w:1") != std::string::npos);
     CHECK(run(b, placement) <= 1e-6);
     CHECK(held(loader::rank_costs(b.g, placement)) <=
-          (24 + n - 1) / n * 8 * 4 + (8 + n - 1) / n * 8 * 4 + 24);
+          (24 + n - 1) / n * 8 * 4 + (8 + n - 1) / n * 8 * 4 + 3 * 3 * 8);
   }
 }
 

@@ -51,6 +51,18 @@ Model attention() {
                {{"wq", {24, 24}}, {"wk", {24, 24}}, {"wv", {24, 24}}, {"wo", {24, 24}}});
 }
 
+Model one_projection() {
+  return model(R"(<ir_version: 12, opset_import: ["": 24]>
+    g (float[1, 5, 24] x) => (float[1, 5, 24] y) {
+      p = MatMul (x, w)
+      s = Add (p, b)
+      q, k, v = Split <axis = -1, num_outputs = 3> (s)
+      a = Attention <q_num_heads = 6, kv_num_heads = 6> (q, k, v)
+      y = MatMul (a, wo)
+    })",
+               {{"w", {24, 72}}, {"b", {72}}, {"wo", {24, 24}}});
+}
+
 Model lookup() {
   return model(R"(<ir_version: 8, opset_import: ["": 17]>
     g (float[2, 12] x) => (float[2, 12] y) {
@@ -117,7 +129,7 @@ double run(const Model& sharded, const Value& expected, const std::vector<RankCo
 }
 
 TEST_CASE("Annotated models are sound, and run on 1 to 4 ranks") {
-  const Model models[] = {perceptron(), attention(), lookup(), convolutions()};
+  const Model models[] = {perceptron(), attention(), one_projection(), lookup(), convolutions()};
   for (const Model& m : models) {
     CAPTURE(print_text(m));
     const Session session(m.graph());
@@ -156,7 +168,7 @@ TEST_CASE("Annotated models are sound, and run on 1 to 4 ranks") {
 TEST_CASE("Annotated files are loaded on several ranks") {
   const Folder folder;
   const auto file = folder.path() / "model.onnx";
-  for (Model m : {perceptron(), attention(), lookup(), convolutions()}) {
+  for (Model m : {perceptron(), attention(), one_projection(), lookup(), convolutions()}) {
     const Session session(m.graph());
     const Feeds feeds = feeds_of(session.graph());
     const Value whole = session.run(feeds)["y"];
@@ -186,6 +198,12 @@ TEST_CASE("Annotations replace those that are there, and functions become nodes"
   CHECK(loader::device_extents(m.proto()) == "configuration 'devices': 1 device\n");
   loader::shard(m, {.devices = 2});
   CHECK(loader::device_extents(m.proto()) == first);
+  Model joint = one_projection();
+  loader::shard(joint, {.devices = 3});
+  CHECK(loader::device_extents(joint.proto())
+            .find("w float[24,72], axis 1 in 3 pieces of 6 blocks of each of 3 stretches\n"
+                  "    device 0: [24,24], axis 1 from 0 of each of 3 stretches\n"
+                  "    device 1: [24,24], axis 1 from 8 of each of 3 stretches\n") != std::string::npos);
   Model old = perceptron();
   loader::shard(old, {.devices = 2});
   CHECK(old.proto().ir_version() == 11);
@@ -199,6 +217,7 @@ TEST_CASE("What each device has") {
   placement.nodes["h"].tensors["x"] = {.cuts = {{0, 2}}, .holders = {{0, 3}, {1}}};
   placement.nodes["y"].tensors["y"] = {.cuts = {}, .holders = {{2}}};
   placement.nodes["y"].tensors["r"] = {.cuts = {{5, 2}}, .holders = {{2}, {1}}};
+  placement.nodes["y"].tensors["w2"] = {.cuts = {{0, 2, 3, 4}}, .holders = {{2}, {1}}};
   loader::write_placement(m, placement, "four");
   CHECK(loader::device_extents(m) ==
         "configuration 'four': 4 devices\n"
@@ -216,10 +235,15 @@ TEST_CASE("What each device has") {
         "  r ?, axis 5 in 2 pieces\n"
         "    device 2: […], piece 0 of axis 5\n"
         "    device 1: […], piece 1 of axis 5\n"
+        "  w2 float[24,8], axis 0 in 2 pieces of 3 blocks of each of 4 stretches\n"
+        "    device 2: [8,8], axis 0 from 0 of each of 4 stretches\n"
+        "    device 1: [16,8], axis 0 from 2 of each of 4 stretches\n"
         "  y float[batch,8]\n"
         "    device 2: [batch,8]\n");
   const devices::Placement again = loader::read_placement(m);
   CHECK(again.nodes.at("h").tensors.at("w1").cuts.at(1).blocks == 3);
+  CHECK(again.nodes.at("y").tensors.at("w2").cuts.at(0).blocks == 3);
+  CHECK(again.nodes.at("y").tensors.at("w2").cuts.at(0).stretches == 4);
   CHECK(again.nodes.at("h").tensors.at("x").holders == std::vector<devices::Ranks>{{0, 3}, {1}});
 }
 
