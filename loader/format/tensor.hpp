@@ -56,9 +56,9 @@ AnyTensor read_tensor(const onnx::TensorProto& t, const DataSource& source, Plac
 AnyTensor read_tensor(const onnx::TensorProto& t, const DataSource& source = {});
 /// The errors of an external tensor's reference and file, without reading any elements.
 void expect_external(const onnx::TensorProto& t, ExternalFiles& files);
-/// A part of the elements of an external tensor. Rows are used where they lie in the file, others copied.
-/// Nothing else is mapped once it returns, and no more than 16 MiB or a row's part meanwhile, if the files
-/// are mapped in pieces.
+/// A part of the elements of an external tensor. Rows of one stretch are used where they lie in the file,
+/// others copied. Nothing else is mapped once it returns, and no more than 16 MiB or a row's part meanwhile,
+/// if the files are mapped in pieces.
 AnyTensor read_part(const onnx::TensorProto& t, ExternalFiles& files, const AxisPart& of);
 /// Error{invalid_model}: too many extents, negative ones, or a number of elements that overflows.
 Extents read_extents(const onnx::TensorProto& t);
