@@ -34,6 +34,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const SaveOptions saved{.external_threshold =
                               (input.choice & 64) != 0 ? std::optional<int64_t>(8) : std::nullopt};
   if (accepted([&] { save(model, file, saved); }))
-    require(accepted([&] { return load_graph(file); }), "a saved model can be loaded");
+    require(accepted([&] { return load_graph(file, {.registry = &registry()}); }),
+            "a saved model can be loaded");
   return 0;
 }
