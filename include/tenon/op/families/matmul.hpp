@@ -25,18 +25,38 @@ constexpr Dims infer_matmul(Infer& i, const Dims& a, const Dims& b) {
   return y;
 }
 
+/// How an operator's work on inputs 0 and 1 differs from matmul's.
+struct MatMulLoops {
+  Ints order[2]{};          ///< the axes of each factor as they are stored; empty: in matmul's order
+  std::vector<int> more{};  ///< inputs that stretch over the result
+  std::vector<int> once{};  ///< those of them that are added to it
+  bool independent = true;  ///< rows and batches of A do not depend on each other
+  bool sums = true;         ///< the result is a sum over the inner extents
+};
+
 /// The loops of matmul(a, b): batches, rows and columns, and the sum over the inner extents.
 template <class L>
-void add_matmul_loops(L& l) {
+void add_matmul_loops(L& l, const MatMulLoops& m = {}) {
   const int a = l.dims(0).rank(), b = l.dims(1).rank(), y = l.out(0).rank();
   if (!l.dims(0).ranked() || !l.dims(1).ranked() || a == 0 || b == 0) return;
   const int matrix = (a > 1) + (b > 1);  // axes of y that are no batch
-  if (b > 1) l.over({{1, b - 1}}, {{0, y - 1}});
-  if (a > 1) l.over({{0, a - 2}}, {{0, y - matrix}});
-  for (int axis = 0; axis + matrix < y; ++axis)
-    l.over({{0, l.stretched(0, axis, y - matrix + 2)}, {1, l.stretched(1, axis, y - matrix + 2)}},
-           {{0, axis}});
-  l.sum({{0, a - 1}, {1, std::max(0, b - 2)}});
+  const auto stored = [&](int k, int axis) {
+    return axis < 0 || m.order[k].empty() ? axis : static_cast<int>(m.order[k][axis]);
+  };
+  const auto of_batch = [&](int k, int axis) {
+    const Dims& d = l.dims(k);
+    const int own = stored(k, axis - (y - matrix + 2) + d.rank());
+    return own < 0 || d[own].is(1) ? -1 : d[own].known() ? own : -2;
+  };
+  const auto over = [&](typename L::Axes in, int axis) {
+    for (const int k : m.more) in.push_back({k, l.stretched(k, axis, y)});
+    l.over(std::move(in), {{0, axis}});
+  };
+  if (b > 1) over({{1, stored(1, b - 1)}}, y - 1);
+  if (a > 1 && m.independent) over({{0, stored(0, a - 2)}}, y - matrix);
+  for (int axis = 0; axis + matrix < y && m.independent; ++axis)
+    over({{0, of_batch(0, axis)}, {1, of_batch(1, axis)}}, axis);
+  if (m.sums) l.sum({{0, stored(0, a - 1)}, {1, stored(1, std::max(0, b - 2))}}).once = m.once;
 }
 
 /// Calls f(k, i, j) for each product of matmul(a, b) of these extents: matrix k of the result comes from

@@ -45,7 +45,8 @@ struct WorkLoop {
 ///     }
 class Loops {
  public:
-  using Axes = std::vector<LoopAxis>;
+  using Axis = LoopAxis;
+  using Axes = std::vector<Axis>;
 
   Loops(std::span<const Info> in, std::span<const Info> out) : in_(in), out_(out) {}
 

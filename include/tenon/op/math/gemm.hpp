@@ -91,6 +91,21 @@ void gemm(TensorView<const T> a, TensorView<const T> b, TensorView<const T> c, T
   narrow(args.c, y.data(), y.size());
 }
 
+/// The loops over columns, rows and, with `sums`, the inner extents. Inputs A, B and C have these numbers,
+/// and `more` inputs stretch over Y like C.
+template <class L>
+void add_gemm_loops(L& l, bool trans_a, bool trans_b, bool sums, int a = 0, int b = 1, int c = 2,
+                    std::initializer_list<int> more = {}) {
+  const auto over = [&](typename L::Axis of_factor, int axis) {
+    typename L::Axes in{of_factor, {c, l.stretched(c, axis, 2)}};
+    for (const int k : more) in.push_back({k, l.stretched(k, axis, 2)});
+    l.over(std::move(in), {{0, axis}});
+  };
+  over({b, trans_b ? 0 : 1}, 1);
+  over({a, trans_a ? 1 : 0}, 0);
+  if (sums) l.sum({{a, trans_a ? 0 : 1}, {b, trans_b ? 1 : 0}}).once = {c};
+}
+
 }  // namespace gemm_detail
 
 /// Y = alpha A' B' + beta C, where A' (M,K) is A or with transA its transpose, B' (K,N) likewise, and C is
@@ -122,12 +137,10 @@ struct Gemm {
   }
   template <class L>
   void loops(L& l) const {
-    l.over({{1, transB ? 0 : 1}, {2, l.stretched(2, 1, 2)}}, {{0, 1}});
-    l.over({{0, transA ? 1 : 0}, {2, l.stretched(2, 0, 2)}}, {{0, 0}});
     // Other factors round integers, parts each by themselves.
     const bool whole = gemm_detail::is_whole(alpha) && gemm_detail::is_whole(beta);
-    if (types::floats_bf16.contains(l.in(0).type) || whole)
-      l.sum({{0, transA ? 0 : 1}, {1, transB ? 1 : 0}}).once = {2};
+    gemm_detail::add_gemm_loops(l, transA != 0, transB != 0,
+                                types::floats_bf16.contains(l.in(0).type) || whole);
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };

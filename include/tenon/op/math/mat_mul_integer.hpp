@@ -58,6 +58,12 @@ struct MatMulInteger {
       kernels::quant_gemm(args);
     });
   }
+  /// Zero points of rows lie along A, not along Y.
+  template <class L>
+  void loops(L& l) const {
+    const bool one = !l.has(2) || l.dims(2).count().is(1);
+    if (l.dims(0).rank() > 1 && l.dims(1).rank() > 1) add_matmul_loops(l, {.more = {3}, .independent = one});
+  }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 
   static kernels::QuantMatrix matrix(AnyView v, AnyView zero, int64_t row) {
