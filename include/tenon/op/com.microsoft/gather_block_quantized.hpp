@@ -93,6 +93,27 @@ struct GatherBlockQuantized {
       }
     });
   }
+  /// Over the axes of indices, those of data between which no block lies, blocks whose zero points do not
+  /// share a byte, and rows that are looked up.
+  template <class L>
+  void loops(L& l) const {
+    const Dims& data = l.dims(0);
+    if (!data.ranked() || !l.dims(1).ranked()) return;
+    const int rank = data.rank(), indices = l.dims(1).rank(), gathered = resolve_axis(gather_axis, rank),
+              blocked = resolve_axis(quantize_axis, rank);
+    const auto over = [&](int axis, Dim count) {
+      const int place = axis < gathered ? axis : axis + indices - 1;
+      l.over({{0, axis}, {2, axis}, {3, axis}}, {{0, place}}, count);
+    };
+    for (int d = 0; d < rank; ++d)
+      if (d != gathered && d != blocked) over(d, data[d]);
+    for (int d = 0; d < indices; ++d) l.over({{1, d}}, {{0, gathered + d}});
+    if (gathered == blocked) return;
+    const int64_t each = l.in(0).type.element == DType::uint8 ? 8 / bits : 1;
+    const Dim step = block_size / (blocked == rank - 1 ? each : 1) * (l.has(3) ? each : 1);
+    if ((data[blocked] % step).is(0)) over(blocked, data[blocked] / step);
+    l.sum({{0, gathered}, {2, gathered}, {3, gathered}}).lookup = {1, gathered};
+  }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 
  private:

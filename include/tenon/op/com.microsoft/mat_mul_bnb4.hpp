@@ -92,6 +92,26 @@ struct MatMulBnb4 {
     }
     narrow(all.c, y.data(), y.size());
   }
+  /// Over rows of A, and rows and columns of W, of which one is a sum. Rows of W are stretches of B and
+  /// absmax, if they are whole blocks.
+  template <class L>
+  void loops(L& l) const {
+    if (!l.dims(0).ranked()) return;
+    const int last = l.dims(0).rank() - 1;
+    for (int axis = 0; axis < last; ++axis) l.over({{0, axis}}, {{0, axis}});
+    if (*K % *block_size != 0) return;
+    const auto add = [&](std::string_view name, int64_t stretches, int64_t count, bool sums) {
+      typename L::Axes in{{1, 0, stretches}, {2, 0, stretches}}, out;
+      (sums ? in : out).push_back({0, last});
+      l.over(std::move(in), std::move(out), count).attributes = {name};
+    };
+    add("N", 1, *N, transB == 0);
+    add("K", *N, *K / *block_size, transB != 0);
+  }
+  template <class L>
+  double multiplications(const L& l) const {
+    return l.elements(l.out(0)) * static_cast<double>(transB != 0 ? *K : *N);
+  }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 
  private:

@@ -128,6 +128,26 @@ struct MatMulNBits {
     const int32_t y = to.add(MatMul{}, {to.input(0), to.add(Transpose{.perm = {1, 0}}, {w})});
     return to.input(5) < 0 ? y : to.add(Add{}, {y, to.input(5)});
   }
+  /// Over columns, rows of A, and the sum over blocks, of which those stay together whose zero points share a
+  /// byte. Flat scales and zero points have a stretch for each column.
+  template <class L>
+  void loops(L& l) const {
+    if (!l.dims(0).ranked()) return;
+    const int last = l.dims(0).rank() - 1;
+    l.over({{1, 0}, {2, 0}, {3, 0}, {5, 0}}, {{0, last}}, *N).attributes = {"N"};
+    for (int axis = 0; axis < last; ++axis) l.over({{0, axis}}, {{0, axis}});
+    const int64_t step = *block_size * (l.in(3).type.element == DType::uint8 ? 8 / bits : 1);
+    if (l.has(4) || *K % step != 0) return;
+    const auto blocks = [&](int k) {
+      return l.dims(k).rank() == 1 ? typename L::Axis{k, 0, *N} : typename L::Axis{k, 1};
+    };
+    auto& sum = l.over({{0, last}, {1, 1}, blocks(2), blocks(3)}, {}, *K / step);
+    sum.once = {5}, sum.attributes = {"K"};
+  }
+  template <class L>
+  double multiplications(const L& l) const {
+    return l.elements(l.out(0)) * static_cast<double>(*K);
+  }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 
  private:
