@@ -218,6 +218,14 @@ struct GroupQueryAttention {
       v_cache.store(v_new, held, count, kept);
     }
   }
+  template <class L>
+  void loops(L& l) const {
+    add_cached_attention_loops(l, *num_heads, *kv_num_heads, k_quant_type == "PER_CHANNEL");
+  }
+  template <class L>
+  double multiplications(const L& l) const {
+    return cached_attention_multiplications(l);
+  }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 
  private:
@@ -262,19 +270,11 @@ struct GroupQueryAttention {
     const Dim total = tokens().infer_lengths(i, batch, steps, shared, i.has(3) ? past : Dim(0));
     if (do_rotary != 0) infer_angles(i, size);
     if (i.failed() || !i.expect_extents(11, {heads})) return;
-    if (i.has(10) && i.ranked(10)) {
-      const Dims& bias = i.dims(10);
-      if (!i.expect_rank(10, 4)) return;
-      if (!i.expect_extents(10, {bias[0].is(1) ? Dim(1) : batch, bias[1].is(1) ? 1 : heads, steps, total}))
-        return;
-    }
-    for (int k : {12, 13}) {
-      if (quantised() != i.has(k))
-        return i.fail(i.name(k), quantised() ? " is missing" : " has no place without k_quant_type");
-      const Dim scales = k_quant_type == "PER_TENSOR" ? Dim(1) : size * kv;
-      if (i.has(k) && i.dims(k).count().differs(scales))
-        return i.fail(i.name(k), ": ", i.dims(k), ", expected ", scales, " elements");
-    }
+    check_cached_bias(i, 10, {batch, heads, steps, total});
+    if (i.failed()) return;
+    for (int k : {12, 13})
+      check_cache_scale(i, k, quantised(), k_quant_type == "PER_TENSOR" ? Dim(1) : size * kv);
+    if (i.failed()) return;
     if (!i.expect_extents(14, {size}) || !i.expect_extents(15, {size})) return;
 
     i.out(0, {batch, steps, size * heads});

@@ -146,6 +146,23 @@ struct MultiHeadAttention {
     }
     return body.lower(to);
   }
+  /// Over heads, and the batch. Of a bias, heads have a stretch in the addends of each of Q, K and V.
+  template <class L>
+  void loops(L& l) const {
+    const Dims &q = l.dims(0), &mask = l.dims(4), &y = l.out(0);
+    if (!q.ranked() || !y.ranked()) return;
+    const int of_keys = l.dims(1).rank() == 4 ? 1 : 2;
+    const Dim width = q.rank() == 5 ? q[4] * *num_heads : q[2];
+    if (!l.has(3) || y[2].same(width))
+      l.over({{0, 2}, {1, of_keys}, {2, of_keys}, {3, 0, 3}, {5, l.stretched(5, 1, 4)}, {6, 1}, {7, 1}},
+             {{0, 2}, {1, 1}, {2, 1}, {3, 1}}, *num_heads)
+          .attributes = {"num_heads"};
+    // The numbers of keys, then the first keys.
+    const bool bounds = mask.rank() == 1 && mask[0].same(q[0] * 2);
+    if (mask.rank() == 1 && !bounds && !mask[0].same(q[0])) return;
+    l.over({{0, 0}, {1, 0}, {2, 0}, {4, 0, bounds ? 2 : 1}, {5, l.stretched(5, 0, 4)}, {6, 0}, {7, 0}},
+           {{0, 0}, {1, 0}, {2, 0}, {3, 0}});
+  }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 
  private:

@@ -105,6 +105,62 @@ constexpr void infer_angles(Infer& i, Dim size) {
     i.fail("cos_cache: ", i.dims(7), " has more angles than heads of size ", size, " have pairs");
 }
 
+/// Refuses an attention_bias, input `bias`, that does not stretch to (batch, heads, steps, total) along its
+/// first axes.
+constexpr void check_cached_bias(Infer& i, int bias, const Dims& scores) {
+  const Dims& b = i.dims(bias);
+  if (!i.has(bias) || !b.ranked() || !i.expect_rank(bias, 4)) return;
+  i.expect_extents(bias,
+                   {b[0].is(1) ? Dim(1) : scores[0], b[1].is(1) ? Dim(1) : scores[1], scores[2], scores[3]});
+}
+
+/// Refuses a scale of a cache, input `scale`, that does not have `count` elements, or belongs to none.
+constexpr void check_cache_scale(Infer& i, int scale, bool quantised, Dim count) {
+  if (i.failed()) return;
+  if (quantised != i.has(scale))
+    return i.fail(i.name(scale), quantised ? " is missing" : " has no place without k_quant_type");
+  if (i.has(scale) && i.dims(scale).count().differs(count))
+    i.fail(i.name(scale), ": ", i.dims(scale), ", expected ", count, " elements");
+}
+
+/// The loops of GroupQueryAttention over heads of keys, and the batch. A query that holds all three is cut
+/// only if they are of equal size. `channels`: the caches' scales are for each head and channel.
+template <class L>
+void add_cached_attention_loops(L& l, int64_t heads, int64_t kv_heads, bool channels) {
+  const bool packed = !l.has(1);
+  // The scales of a head are neighbours, whatever their extents.
+  const auto scales = [&](int k) {
+    if (!channels) return -1;
+    const Dims& d = l.dims(k);
+    int axis = 0;
+    while (axis < d.rank() && d[axis].is(1)) ++axis;
+    return axis;
+  };
+  if (!packed || heads == kv_heads)
+    l.over({{0, 2, packed ? 3 : 1},
+            {1, 2},
+            {2, 2},
+            {3, 1},
+            {4, 1},
+            {10, l.stretched(10, 1, 4)},
+            {11, 0},
+            {12, scales(12)},
+            {13, scales(13)}},
+           {{0, 2}, {1, 1}, {2, 1}, {3, 1}}, kv_heads)
+        .attributes = {"kv_num_heads", "num_heads"};
+  // The first position of a prompt holds for the whole batch.
+  if (!l.has(9))
+    l.over({{0, 0}, {1, 0}, {2, 0}, {3, 0}, {4, 0}, {5, 0}, {10, l.stretched(10, 0, 4)}},
+           {{0, 0}, {1, 0}, {2, 0}, {3, 0}});
+}
+
+/// The multiplications of Q K' and of the product with V, if all rows of the past count.
+template <class L>
+double cached_attention_multiplications(const L& l) {
+  const double past = l.has(3) ? l.extent(l.dims(3), 2) : 0;
+  return 2 * l.elements(l.out(0)) * (past + l.extent(l.dims(0), 1));
+}
+
 /// The heads' sinks: 0 without head_sink.
 template <class T>
 const float* sinks_of(Scratch& scratch, TensorView<const T> head_sink, int64_t heads) {
