@@ -28,6 +28,10 @@ struct BiasAdd {
   int32_t lower(L& to) const {
     return to.add(Add{}, {to.add(Add{}, {to.input(0), to.input(1)}), to.input(2)});
   }
+  template <class L>
+  void loops(L& l) const {
+    l.each_stretched_axis();
+  }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 

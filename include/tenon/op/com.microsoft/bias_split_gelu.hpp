@@ -34,6 +34,11 @@ struct BiasSplitGelu {
         to.add(Split{.axis = 2, .num_outputs = 2}, {to.add(Add{}, {to.input(0), to.input(1)})}, 2);
     return to.add(Mul{}, {halves[0], to.add(op::Gelu{}, {halves[1]})});
   }
+  template <class L>
+  void loops(L& l) const {
+    for (const int axis : {0, 1}) l.over({{0, axis}}, {{0, axis}});
+    if (l.out(0).ranked()) l.over({{0, 2, 2}, {1, 0, 2}}, {{0, 2}}, l.out(0)[2]);
+  }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 

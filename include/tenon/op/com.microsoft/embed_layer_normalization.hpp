@@ -87,6 +87,16 @@ struct EmbedLayerNormalization {
             : as_int32(to.add(ConstantOfShape{}, {extent(to, to.input(0), batch, 0)}));
     return {y, index, sum};
   }
+  /// Over the batch, and over steps whose positions are stated, unless their mask is counted.
+  template <class L>
+  void loops(L& l) const {
+    for (const int axis : {0, 1}) {
+      if (axis == 1 && !l.has(8)) return;
+      const int of_index = axis == 0 ? 0 : -1;
+      l.over({{0, axis}, {1, axis}, {7, axis}, {8, l.stretched(8, axis, 2)}},
+             {{0, axis}, {1, of_index}, {2, axis}});
+    }
+  }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 

@@ -31,6 +31,10 @@ struct FastGelu {
     const int32_t x = to.input(0);
     return to.add(op::Gelu{.approximate = "tanh"}, {to.input(1) < 0 ? x : to.add(Add{}, {x, to.input(1)})});
   }
+  template <class L>
+  void loops(L& l) const {
+    l.each_stretched_axis();
+  }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 

@@ -22,6 +22,10 @@ struct Gelu {
   int32_t lower(L& to) const {
     return to.add(op::Gelu{}, {to.input(0)});
   }
+  template <class L>
+  void loops(L& l) const {
+    l.each_stretched_axis();
+  }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 

@@ -57,6 +57,10 @@ struct LayerNormalization {
     const std::vector<int32_t> all = to.add(norm, {a, scale, b}, 3);
     return {function_body::converted(to, to.add(norm, {a, scale, b}), wide, v), all[1], all[2]};
   }
+  template <class L>
+  void loops(L& l) const {
+    l.each_axis(0, l.dims(0).ranked() ? resolve_axis(axis, l.dims(0).rank()) : 0);
+  }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 

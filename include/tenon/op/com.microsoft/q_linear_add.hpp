@@ -35,6 +35,10 @@ struct Binary {
     const int32_t y = to.add(Of{}, {dequantized(to, 0, 1, 2), dequantized(to, 3, 4, 5)});
     return quantized(to, y, 6, 7, to.in(0).type.element);
   }
+  template <class L>
+  void loops(L& l) const {
+    l.each_stretched_axis();
+  }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 

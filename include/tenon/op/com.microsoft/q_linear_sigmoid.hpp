@@ -40,6 +40,10 @@ struct QLinearSigmoid {
     using namespace function_body;
     return quantized(to, to.add(Sigmoid{}, {dequantized(to, 0, 1, 2)}), 3, 4, to.in(0).type.element);
   }
+  template <class L>
+  void loops(L& l) const {
+    l.each_stretched_axis();
+  }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
@@ -57,6 +61,10 @@ struct QLinearLeakyRelu {
     using namespace function_body;
     return quantized(to, to.add(LeakyRelu{.alpha = alpha}, {dequantized(to, 0, 1, 2)}), 3, 4,
                      to.in(0).type.element);
+  }
+  template <class L>
+  void loops(L& l) const {
+    l.each_stretched_axis();
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };

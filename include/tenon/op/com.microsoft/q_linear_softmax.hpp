@@ -47,6 +47,12 @@ struct QLinearSoftmax {
     }
     return quantized(to, y, 3, 4, to.in(0).type.element);
   }
+  template <class L>
+  void loops(L& l) const {
+    if (!l.dims(0).ranked()) return;
+    const int rank = l.dims(0).rank(), along = resolve_axis(axis, rank);
+    l.each_axis(0, *opset >= 13 ? rank : along, along);
+  }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 

@@ -37,6 +37,10 @@ struct QLinearWhere {
     const int32_t z = to.add(Where{}, {to.input(0), dequantized(to, 1, 2, 3), dequantized(to, 4, 5, 6)});
     return quantized(to, z, 7, 8, to.in(1).type.element);
   }
+  template <class L>
+  void loops(L& l) const {
+    l.each_stretched_axis();
+  }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 

@@ -25,6 +25,10 @@ struct QuickGelu {
   int32_t lower(L& to) const {
     return to.add(Swish{.alpha = alpha}, {to.input(0)});
   }
+  template <class L>
+  void loops(L& l) const {
+    l.each_stretched_axis();
+  }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 

@@ -72,6 +72,18 @@ struct RotaryEmbedding {
     }
     return to.add(rotary, {to.input(0), to.input(2), to.input(3), positions});
   }
+  template <class L>
+  void loops(L& l) const {
+    const Dims &x = l.dims(0), &ids = l.dims(1), &cache = l.dims(2);
+    if (!x.ranked() || !ids.ranked()) return;
+    const bool stated = ids.rank() == 2;  // a position for each step
+    if (x.rank() == 4) l.over({{0, 1}}, {{0, 1}});
+    else if (num_heads > 0) l.over({{0, 2}}, {{0, 2}}, num_heads).attributes = {"num_heads"};
+    else if (cache.ranked()) l.over({{0, 2}}, {{0, 2}}, x[2] / (cache[1] * 2));
+    l.over({{0, 0}, {1, stated ? 0 : -1}}, {{0, 0}});
+    const int steps = x.rank() - 2;
+    if (stated) l.over({{0, steps}, {1, 1}}, {{0, steps}});
+  }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 

@@ -50,6 +50,10 @@ struct SimplifiedLayerNormalization {
             inverse_root_mean_square(to, x, to.in(0).type.element, resolve_axis(axis, rank), rank, epsilon,
                                      dtype_from_onnx(stash_type))};
   }
+  template <class L>
+  void loops(L& l) const {
+    l.each_axis(0, l.dims(0).ranked() ? resolve_axis(axis, l.dims(0).rank()) : 0);
+  }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 

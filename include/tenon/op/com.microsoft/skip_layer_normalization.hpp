@@ -37,6 +37,10 @@ struct SkipLayerNormalization {
     const std::vector<int32_t> all = to.add(norm, {sum, gamma, beta}, 3);
     return {skip_result(to, to.add(norm, {sum, gamma, beta})), all[1], all[2], skip_result(to, sum)};
   }
+  template <class L>
+  void loops(L& l) const {
+    l.each_axis(0, l.dims(0).rank() - 1);
+  }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 

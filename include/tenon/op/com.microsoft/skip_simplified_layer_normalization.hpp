@@ -39,6 +39,10 @@ struct SkipSimplifiedLayerNormalization {
     const int32_t y = to.add(RMSNormalization{.epsilon = epsilon}, {sum, skip_input(to, 2)});
     return {skip_result(to, y), to.add(Mul{}, {inverse, zero}), inverse, skip_result(to, sum)};
   }
+  template <class L>
+  void loops(L& l) const {
+    l.each_axis(0, l.dims(0).rank() - 1);
+  }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
