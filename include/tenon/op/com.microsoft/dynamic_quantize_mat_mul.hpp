@@ -42,6 +42,12 @@ struct DynamicQuantizeMatMul {
                                               .b_scale = to.input(2),
                                               .bias = to.input(4)});
   }
+  /// Over columns: the scale of each number of A depends on all of A.
+  template <class L>
+  void loops(L& l) const {
+    if (l.dims(0).rank() > 1 && l.dims(1).rank() > 1)
+      add_matmul_loops(l, {.more = {2, 3, 4}, .independent = false, .sums = false});
+  }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 

@@ -60,6 +60,12 @@ struct FusedGemm {
     if (activation_beta) f.second = *activation_beta;
     return f.lower(to, y, to.in(0).type.element);
   }
+  template <class L>
+  void loops(L& l) const {
+    const bool whole = gemm_detail::is_whole(alpha) && gemm_detail::is_whole(beta);
+    gemm_detail::add_gemm_loops(l, transA != 0, transB != 0,
+                                activation.empty() && (types::floats_bf16.contains(l.in(0).type) || whole));
+  }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 

@@ -65,6 +65,13 @@ struct Product {
     const DType type = to.in(0).type.element;
     return alpha == 1 ? y : to.add(Mul{}, {y, function_body::number(to, type, static_cast<double>(alpha))});
   }
+  template <class L>
+  void loops(L& l) const {
+    if (!l.dims(0).ranked() || !l.dims(1).ranked()) return;
+    add_matmul_loops(
+        l, {.order = {fused_mat_mul_detail::order(l.dims(0).rank(), transA != 0, transBatchA != 0),
+                      fused_mat_mul_detail::order(l.dims(1).rank(), transB != 0, transBatchB != 0)}});
+  }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 
  private:

@@ -46,6 +46,10 @@ struct MatMulIntegerToFloat {
                                               .b_scale = to.input(3),
                                               .bias = to.input(6)});
   }
+  template <class L>
+  void loops(L& l) const {
+    if (l.dims(0).rank() > 1 && l.dims(1).rank() > 1) add_matmul_loops(l, {.more = {3, 5, 6}, .once = {6}});
+  }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 

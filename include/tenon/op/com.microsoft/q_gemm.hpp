@@ -61,6 +61,11 @@ struct QGemm {
     const int32_t y = to.add(Mul{}, {to.add(Cast{.to = tenon::dtype<float>}, {sums}), scale});
     return to.input(7) < 0 ? y : quantized(to, y, 7, 8, to.in(8).type.element);
   }
+  template <class L>
+  void loops(L& l) const {
+    const bool sums = !l.has(7);  // sums of rounded parts are other ones
+    gemm_detail::add_gemm_loops(l, transA != 0, transB != 0, sums, 0, 3, 6, {4, 5});
+  }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
