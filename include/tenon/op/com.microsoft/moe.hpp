@@ -56,7 +56,7 @@ struct MoE {
     if (!activation().check(i, {1, 2})) return;
     if (use_sparse_mixer != 0 && k != 2) return i.fail("use_sparse_mixer needs k 2, not ", k);
     if (i.has(6) || i.has(7)) return i.fail("fc3_experts_weights and fc3_experts_bias are not supported");
-    infer_experts(i, {.w1 = 2, .b1 = 3, .w2 = 4, .b2 = 5, .exchanged = true}, activation().gated(), k);
+    infer_experts(i, operands, activation().gated(), k);
   }
   template <class T>
   void compute(TensorView<const T> x, TensorView<const T> router, TensorView<const T> w1,
@@ -79,9 +79,26 @@ struct MoE {
                 layer(w2, b2, hidden, inter));
     narrow(sums, y.data(), y.size());
   }
+  /// Over tokens, and the numbers between the layers of each expert, with pairs (g, l) as one.
+  template <class L>
+  void loops(L& l) const {
+    add_token_loops(l, {1});
+    const Dims &x = l.dims(0), &w1 = l.dims(2), &w2 = l.dims(4);
+    if (!x.ranked() || w1.rank() != 3 || w2.rank() != 3) return;
+    const Dim hidden = x[x.rank() - 1];
+    if (!w1[2].same(hidden) || !w2[1].same(hidden)) return;
+    const int64_t stretches = activation().gated() && swiglu_fusion == 2 ? 2 : 1;
+    l.over({{2, 1, stretches}, {3, 1, stretches}, {4, 2}}, {}, w2[2]).once = {5};
+  }
+  template <class L>
+  double multiplications(const L& l) const {
+    return expert_multiplications(l, operands, k);
+  }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 
  private:
+  static constexpr ExpertOperands operands{.w1 = 2, .b1 = 3, .w2 = 4, .b2 = 5, .exchanged = true};
+
   constexpr ExpertActivation activation() const {
     return {activation_type, activation_alpha, activation_beta, swiglu_fusion, swiglu_limit};
   }

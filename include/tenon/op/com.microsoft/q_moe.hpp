@@ -87,13 +87,12 @@ struct QMoE {
       if (!i.has(input)) return i.fail(i.name(input), " is missing, which quant_type int needs");
     if (use_sparse_mixer != 0 && k != 2) return i.fail("use_sparse_mixer needs k 2, not ", k);
     const int64_t each = 8 / expert_weight_bits;
-    const ExpertExtents e =
-        infer_experts(i, {.w1 = 2, .b1 = 4, .w2 = 5, .b2 = 7, .each = each}, activation().gated(), k);
+    const ExpertExtents e = infer_experts(i, operands(), activation().gated(), k);
     if (i.failed() || (i.ranked(1) && !i.expect_extents(14, {i.dims(1)[0], e.experts}))) return;
     if (block_size != 0 && !e.hidden.known()) return;
     const bool blocks = block_size != 0 && divides(e.hidden.value());
-    check_scales(i, 3, 11, {e.experts, e.rows, e.hidden}, blocks, each);
-    check_scales(i, 6, 12, {e.experts, e.hidden, e.inter}, blocks, each);
+    check_expert_scales(i, 3, 11, {e.experts, e.rows, e.hidden}, block_size, blocks, each);
+    check_expert_scales(i, 6, 12, {e.experts, e.hidden, e.inter}, block_size, blocks, each);
   }
   template <class T>
   void compute(TensorView<const T> x, TensorView<const T> router, TensorView<const uint8_t> w1,
@@ -111,9 +110,30 @@ struct QMoE {
   /// The experts as PackedExperts, if all that describes them is constant.
   template <uint32_t Filter>
   Prepared prepare(const KnownOperands& in) const;
+  /// As of MoE; bytes of codes and of zero points, and blocks, stay together.
+  template <class L>
+  void loops(L& l) const {
+    add_token_loops(l, {1, 14});
+    const Dims &x = l.dims(0), &w2 = l.dims(5);
+    if (!x.ranked() || w2.rank() != 3 || !x[x.rank() - 1].known()) return;
+    const bool blocks = divides(x[x.rank() - 1].value());
+    const int64_t each = 8 / expert_weight_bits;
+    const Dim step = !blocks ? Dim(1) : Dim(block_size / each * (l.has(12) ? each : 1));  // bytes
+    if (!(w2[2] % step).is(0)) return;
+    const int of_blocks = blocks ? 2 : -1;
+    l.over({{2, 1}, {3, 1}, {4, 1}, {11, 1}, {5, 2}, {6, of_blocks}, {12, of_blocks}}, {}, w2[2] / step)
+        .once = {7};
+  }
+  template <class L>
+  double multiplications(const L& l) const {
+    return expert_multiplications(l, operands(), k);
+  }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 
  private:
+  constexpr ExpertOperands operands() const {
+    return {.w1 = 2, .b1 = 4, .w2 = 5, .b2 = 7, .each = 8 / expert_weight_bits};
+  }
   static constexpr float least_weight = 1e-8f;  // of an expert that takes part
 
   /// The weights of a layer as they are stored.
@@ -145,16 +165,6 @@ struct QMoE {
 
   /// Whether rows have several scales. As in ONNX Runtime, W2's rows have them only if W1's do.
   constexpr bool divides(int64_t hidden) const { return block_size != 0 && hidden > block_size; }
-
-  /// Refuses scales and zero points that do not fit weights of these (experts, rows, columns).
-  constexpr void check_scales(Infer& i, int scales, int zeros, const Dims& w, bool blocks,
-                              int64_t each) const {
-    if (i.failed()) return;
-    const auto ceil = [](Dim a, int64_t b) { return (a + (b - 1)) / b; };
-    const Dim count = blocks ? ceil(w[2], block_size) : Dim(1);
-    if (!i.expect_extents(scales, block_size == 0 ? Dims{w[0], w[1]} : Dims{w[0], w[1], count})) return;
-    i.expect_extents(zeros, blocks ? Dims{w[0], w[1], ceil(count, each)} : Dims{w[0], ceil(w[1], each)});
-  }
 
   friend struct PackedExperts;
 

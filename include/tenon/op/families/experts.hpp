@@ -109,6 +109,25 @@ constexpr ExpertExtents infer_experts(Infer& i, const ExpertOperands& o, bool ga
   return e;
 }
 
+/// The loops over the axes of input but the last one, the tokens. Router numbers are operands `of_tokens`.
+template <class L>
+void add_token_loops(L& l, std::initializer_list<int> of_tokens) {
+  const Dims& x = l.dims(0);
+  for (int axis = 0; axis < x.rank() - 1; ++axis) {
+    if (axis == 1 && !x[0].known()) return;
+    typename L::Axes in{{0, axis}};
+    for (const int k : of_tokens) in.push_back({k, 0, axis == 0 ? 1 : x[0].value()});
+    l.over(std::move(in), {{0, axis}});
+  }
+}
+
+/// The multiplications of both layers for the k experts of each token.
+template <class L>
+double expert_multiplications(const L& l, const ExpertOperands& o, int64_t k) {
+  const double rows = l.extent(l.dims(o.w1), 1), inter = l.extent(l.dims(o.w2), 2);
+  return l.elements(l.dims(0)) * static_cast<double>(k) * (rows + inter * static_cast<double>(o.each));
+}
+
 /// Marks the k experts of the greatest scores; of equal ones, the later expert.
 inline void choose_experts(const float* scores, int64_t experts, int64_t k, bool* chosen) {
   std::fill_n(chosen, experts, false);

@@ -12,6 +12,17 @@
 
 namespace tenon::TENON_ABI::op {
 
+/// Refuses scales and zero points that do not fit weights of these (experts, rows, columns), `each` numbers
+/// of a byte, whose rows have one scale or one for each block.
+constexpr void check_expert_scales(Infer& i, int scales, int zeros, const Dims& w, int64_t block_size,
+                                   bool blocks, int64_t each) {
+  if (i.failed()) return;
+  const auto ceil = [](Dim a, int64_t b) { return (a + (b - 1)) / b; };
+  const Dim count = blocks ? ceil(w[2], block_size) : Dim(1);
+  if (!i.expect_extents(scales, block_size == 0 ? Dims{w[0], w[1]} : Dims{w[0], w[1], count})) return;
+  i.expect_extents(zeros, blocks ? Dims{w[0], w[1], ceil(count, each)} : Dims{w[0], ceil(w[1], each)});
+}
+
 /// y (m, n) = x (m, k) w^T + bias of an expert.
 struct PackedExpertLayer {
   int64_t n = 0, k = 0;
