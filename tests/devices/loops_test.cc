@@ -1,9 +1,10 @@
 // The loops of operators: for each, the parts' results are the whole's.
-#include "tenon/op/com.microsoft/attention.hpp"
+#include "tests/devices/loops.hpp"
 #include "tenon/op/math/add.hpp"
 #include "tenon/op/math/expand.hpp"
 #include "tenon/op/math/gemm.hpp"
 #include "tenon/op/math/mat_mul.hpp"
+#include "tenon/op/math/mat_mul_integer.hpp"
 #include "tenon/op/math/softmax.hpp"
 #include "tenon/op/math/sum.hpp"
 #include "tenon/op/nn/attention.hpp"
@@ -23,84 +24,9 @@
 #include "tenon/op/tensor/squeeze.hpp"
 #include "tenon/op/tensor/transpose.hpp"
 #include "tenon/op/tensor/unsqueeze.hpp"
-#include "tests/devices/sharded.hpp"
 
 namespace tenon::devices {
 namespace {
-
-struct Operand {
-  Operand(std::initializer_list<int64_t> e) : extents(e), given(true) {}
-  Operand(const Tensor<int64_t>& t) : numbers(t), given(true) {}
-  Operand() = default;
-
-  Extents extents{};
-  Value numbers{};  // a constant
-  bool given = false;
-};
-
-Tensor<int64_t> list(std::initializer_list<int64_t> numbers) {
-  Tensor<int64_t> t(Extents{static_cast<int64_t>(numbers.size())});
-  int64_t k = 0;
-  for (const int64_t n : numbers) t[k++] = n;
-  return t;
-}
-
-// Divides the work over each loop, among two and three ranks, of which each has one stretch of the iterations
-// or several. Returns the numbers of iterations, a sum's below 0.
-template <class Op>
-std::vector<int64_t> divide(const Op& op, const std::vector<Operand>& operands, std::size_t outputs = 1) {
-  CAPTURE(Op::spec.name);
-  Graph g;
-  std::vector<ValueId> in;
-  std::vector<std::string> names;
-  std::vector<Value> values;
-  for (std::size_t k = 0; k < operands.size(); ++k) {
-    const Operand& o = operands[k];
-    names.push_back("x" + std::to_string(k));
-    if (!o.given) in.push_back(-1);
-    else if (o.numbers) in.push_back(g.add_constant(names[k], o.numbers));
-    else in.push_back(g.add_input(names[k], DType::float32, Dims(o.extents)));
-    values.push_back(o.given && !o.numbers ? Value(numbers(o.extents, static_cast<uint32_t>(k))) : Value());
-  }
-  Feeds feeds;
-  for (std::size_t k = 0; k < values.size(); ++k)
-    if (values[k]) feeds.emplace_back(names[k], values[k]);
-  std::vector<std::string> results;
-  for (std::size_t k = 0; k < outputs; ++k) results.push_back("y" + std::to_string(k));
-  const auto out = g.add_node("n", AnyOperator::make(op), in, results);
-  for (std::size_t k = 0; k < outputs; ++k) g.add_output(results[k], out[k]);
-
-  std::vector<op::Info> in_infos, out_infos;
-  for (const ValueId v : in) {
-    in_infos.push_back(v < 0 ? op::Info{} : g.entry(v).info);
-    if (v >= 0 && g.entry(v).source == Graph::Source::constant)
-      in_infos.back().data = g.entry(v).content.tensor().data();
-  }
-  for (const ValueId v : out) out_infos.push_back(g.entry(v).info);
-  const std::vector<Value> whole = run_whole(g, feeds);
-  std::vector<int64_t> counts;
-  for (const op::WorkLoop& loop : g.nodes()[0].op.loops(in_infos, out_infos)) {
-    counts.push_back(loop.out.empty() ? -loop.count : loop.count);
-    for (int64_t p = 2; p <= std::min<int64_t>(3, loop.count); ++p)
-      for (int64_t stretches = 1; stretches <= loop.count / p; ++stretches) {
-        if (loop.count % stretches != 0) continue;
-        CAPTURE(counts.size());
-        CAPTURE(p);
-        CAPTURE(stretches);
-        REQUIRE(!loop.in.empty());
-        Ranks devices;
-        for (int64_t r = 0; r < p; ++r) devices.push_back(p - 1 - r);
-        Placement placement{.devices = static_cast<int>(p)};
-        placement.nodes["y0"].tensors[names[static_cast<std::size_t>(loop.in[0].operand)]] =
-            cut(loop.in[0].axis, devices, loop.count / stretches, loop.in[0].stretches * stretches);
-        const auto parts = run_sharded(g, placement, feeds, thread_transports(static_cast<int>(p)));
-        for (std::size_t k = 0; k < outputs; ++k) CHECK(difference(whole[k], parts[k]) <= 1e-6);
-      }
-  }
-  return counts;
-}
-
-using Counts = std::vector<int64_t>;
 
 TEST_CASE("Elementwise operators divide over each axis") {
   CHECK(divide(op::Add{}, {{4, 6}, {4, 6}}) == Counts{4, 6});
@@ -120,6 +46,16 @@ TEST_CASE("Products divide over batches, rows, columns and the sum") {
         Counts{5, 4, -6});
   CHECK(divide(op::Gemm{}, {{4, 6}, {6, 5}, {4, 1}}) == Counts{5, 4, -6});
   CHECK(divide(op::Gemm{}, {{4, 6}, {6, 5}, {}}) == Counts{5, 4, -6});
+}
+
+TEST_CASE("Products of bytes divide over what shares no zero point") {
+  const auto a = integers<uint8_t>({2, 4, 6}), zero = integers<uint8_t>({1}), zeros = integers<uint8_t>({4});
+  const auto b = integers<int8_t>({6, 5}), b_zeros = integers<int8_t>({5});
+  CHECK(divide(op::MatMulInteger{}, {a, b}) == Counts{5, 4, 2, -6});
+  CHECK(divide(op::MatMulInteger{}, {a, b, zero, b_zeros}) == Counts{5, 4, 2, -6});
+  CHECK(divide(op::MatMulInteger{}, {a, b, zeros}) == Counts{5, -6});
+  CHECK(divide(op::MatMulInteger{}, {a, integers<int8_t>({2, 6, 5}), {}, integers<int8_t>({2, 1, 5})}) ==
+        Counts{5, 4, 2, -6});
 }
 
 TEST_CASE("Integers are not summed after a factor that saturates them") {
@@ -163,17 +99,6 @@ TEST_CASE("Attention divides over heads and the batch") {
   CHECK(divide(op::Attention{.kv_num_heads = 6, .q_num_heads = 6},
                {{2, 3, 24}, {2, 5, 24}, {2, 5, 12}, {2, 6, 3, 9}, {2, 6, 4, 4}, {2, 6, 4, 2}},
                3) == Counts{6, 2});
-}
-
-TEST_CASE("Attention with its projections divides over heads") {
-  using op::com_microsoft::Attention;
-  CHECK(divide(Attention{.num_heads = 6}, {{2, 3, 5}, {5, 36}, {36}}) == Counts{6});
-  CHECK(divide(Attention{.num_heads = 3, .unidirectional = 1}, {{1, 3, 5}, {5, 36}, {}, {}, {2, 1, 3, 2, 4}},
-               2) == Counts{3});
-  CHECK(divide(Attention{.num_heads = 4}, {{2, 3, 5}, {5, 48}, {48}, {}, {}, {1, 4, 3, 3}}) == Counts{4});
-  CHECK(divide(Attention{.num_heads = 4}, {{2, 3, 5}, {5, 48}, {48}, {}, {}, {2, 1, 3, 3}}) == Counts{4});
-  CHECK(divide(Attention{.num_heads = 2, .qkv_hidden_sizes = {4, 4, 6}}, {{2, 3, 5}, {5, 14}, {14}}) ==
-        Counts{});
 }
 
 TEST_CASE("Rotations divide over heads, the batch and steps") {
