@@ -106,6 +106,7 @@ class TensorCuts {
     op::WorkLoop loop;
   };
 
+  bool is_constant(ValueId v) const { return graph_.entry(v).source == Graph::Source::constant; }
   static double bytes(const Graph::ValueEntry& e) {
     return static_cast<double>(elements_of(e.info)) * bits_of(e.info.type.element) / 8;
   }
@@ -181,8 +182,7 @@ class TensorCuts {
       const CutAxis axis{a.axis, a.stretches};
       return joined.axes.emplace(v, axis).first->second == axis;
     };
-    bool fits = true;
-    for (const op::LoopAxis& a : use.loop.in) fits = fits && note(operand(use, a), a);
+    bool fits = std::ranges::all_of(use.loop.in, [&](const auto& a) { return note(operand(use, a), a); });
     for (const op::LoopAxis& a : use.loop.out)
       if (const ValueId v = result(use, a); v >= 0) {
         fits = fits && note(v, a);
@@ -190,14 +190,15 @@ class TensorCuts {
       }
     if (!fits) return;
     std::vector<std::size_t> vertices;
-    std::set<std::size_t> roots;
-    for (const auto& [v, a] : joined.axes) {
-      vertices.push_back(vertex(v, a.axis));
-      roots.insert(root(vertices.back()));
-    }
     std::vector<std::map<std::size_t, AxisGroup>::iterator> parts;
-    for (const std::size_t r : roots)
-      if (const auto it = groups_.find(r); it != groups_.end()) parts.push_back(it);
+    for (const auto& [v, a] : joined.axes) {
+      const auto it = groups_.find(root(vertex(v, a.axis)));
+      // A constant that another loop of the node cuts along the same axis does not connect the two.
+      if (it != groups_.end() && it->second.nodes.contains(use.node) && is_constant(v)) continue;
+      vertices.push_back(vertex(v, a.axis));
+      if (it != groups_.end() && std::ranges::find(parts, it) == parts.end()) parts.push_back(it);
+    }
+    if (vertices.empty()) return;
     // The largest one takes the others in.
     std::ranges::sort(parts, {}, [](const auto& it) { return it->second.axes.size(); });
     AxisGroup::Factors of_largest;
@@ -257,10 +258,9 @@ class TensorCuts {
     for (const auto& [name, v] : graph_.outputs()) read(v, 0, true);
     for (const auto& [v, list] : cut)
       for (AxisGroup* g : list) {
-        const Graph::ValueEntry& e = graph_.entry(v);
         const bool whole = gathered.contains({g, v});
-        if (e.source == Graph::Source::constant) g->kept += whole ? 0 : bytes(e);
-        else if (whole && g->made.contains(v)) g->sent += bytes(e);
+        if (is_constant(v)) g->kept += whole ? 0 : bytes(graph_.entry(v));
+        else if (whole && g->made.contains(v)) g->sent += bytes(graph_.entry(v));
       }
   }
 

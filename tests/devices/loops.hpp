@@ -1,6 +1,7 @@
 // A table of uses of operators, whose work is divided over each of their loops.
 #pragma once
 
+#include <limits>
 #include <random>
 
 #include "tests/devices/sharded.hpp"

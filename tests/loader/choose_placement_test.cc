@@ -7,6 +7,11 @@
 #include "tenon/devices/sharded_session.hpp"
 #include "tenon/graph/body.hpp"
 #include "tenon/op/com.microsoft/attention.hpp"
+#include "tenon/op/com.microsoft/gather_block_quantized.hpp"
+#include "tenon/op/com.microsoft/group_query_attention.hpp"
+#include "tenon/op/com.microsoft/mat_mul_n_bits.hpp"
+#include "tenon/op/com.microsoft/simplified_layer_normalization.hpp"
+#include "tenon/op/com.microsoft/skip_simplified_layer_normalization.hpp"
 #include "tenon/op/controlflow/if.hpp"
 #include "tenon/op/controlflow/loop.hpp"
 #include "tenon/op/controlflow/scan.hpp"
@@ -294,6 +299,95 @@ TEST_CASE("One product for queries, keys and values is cut by the heads of each"
       CHECK(run(narrow, of_narrow) <= 1e-6);
       if (how != Projection::inside) CHECK(cuts(of_narrow, "w") == "w:1");
     }
+  }
+}
+
+// Two layers of a language model as ONNX Runtime GenAI's builder writes it, of 4 bits, with 2 heads of
+// queries for each of 4 heads of keys, one step after others.
+Built quantised_decoder() {
+  namespace ms = op::com_microsoft;
+  constexpr int64_t heads = 8, kv_heads = 4, size = 16, width = heads * size, inner = 2 * width, words = 48;
+  Built b;
+  const auto bytes = [&](const std::string& name, const Extents& extents) {
+    Tensor<uint8_t> t(extents);
+    uint32_t seed = ++b.seed;
+    for (int64_t k = 0; k < t.size(); ++k) {
+      seed = seed * 1664525 + 1013904223;
+      t[k] = static_cast<uint8_t>(seed >> 24);
+    }
+    return b.g.add_constant(name, std::move(t));
+  };
+  // Numbers of rows of K stay as large as their operands.
+  const auto scales = [&](const std::string& name, const Extents& extents, int64_t K) {
+    Tensor<float> t = devices::numbers(extents, ++b.seed);
+    for (int64_t k = 0; k < t.size(); ++k) t[k] /= 8 * std::sqrt(static_cast<float>(K));
+    return b.g.add_constant(name, std::move(t));
+  };
+  const auto product = [&](const std::string& name, ValueId of, int64_t K, int64_t N, bool zeros = true) {
+    const ms::MatMulNBits op{.K = K, .N = N, .block_size = 16};
+    return b.add(name, op,
+                 {of, bytes(name + "w", {N, K / 16, 8}), scales(name + "s", {N * K / 16}, K),
+                  zeros ? bytes(name + "z", {N * K / 32}) : -1});
+  };
+  const auto given = [&](std::string_view name, const AnyTensor& t) {
+    b.feeds.emplace_back(name, t);  // which refers to the name
+    return b.g.add_input(std::string(name), t.dtype(), Dims(t.extents()));
+  };
+  const auto int32 = [](const Extents& extents, int32_t n) {
+    Tensor<int32_t> t(extents);
+    t[0] = n;
+    return t;
+  };
+  Tensor<int64_t> word(Extents{1, 1});
+  word[0] = 29;
+  const ValueId ids = given("x", word), lengths = given("lengths", int32({1, 1}, 6)),
+                total = b.g.add_constant("total", int32({}, 7)), cos = b.weights("cos", {9, size / 2}),
+                sin = b.weights("sin", {9, size / 2});
+  ValueId sum = b.add("embedded", ms::GatherBlockQuantized{.block_size = 16},
+                      {bytes("tablew", {words, width / 2}), ids, scales("tables", {words, width / 16}, 1)});
+  ValueId added = -1;
+  const auto normalised = [&](const std::string& name) {
+    const ValueId weight = b.weights(name + "g", {width});
+    if (added < 0) return b.add(name, ms::SimplifiedLayerNormalization{}, {sum, weight});
+    const auto made =
+        b.g.add_node(name, AnyOperator::make(ms::SkipSimplifiedLayerNormalization{}), {sum, added, weight},
+                     std::vector<std::string>{name, "", "", name + "sum"});
+    sum = made[3];
+    return made[0];
+  };
+  for (const std::string layer : {"1.", "2."}) {
+    const ValueId n = normalised(layer + "n");
+    const ValueId q = product(layer + "q", n, width, width), k = product(layer + "k", n, width, width / 2),
+                  v = product(layer + "v", n, width, width / 2);
+    const ms::GroupQueryAttention attention{.do_rotary = 1, .kv_num_heads = kv_heads, .num_heads = heads};
+    const bool first = layer == "1.";
+    const Extents past{1, kv_heads, 6, size};
+    const ValueId past_k = given(first ? "1.pk" : "2.pk", devices::numbers(past, ++b.seed)),
+                  past_v = given(first ? "1.pv" : "2.pv", devices::numbers(past, ++b.seed));
+    const auto made = b.g.add_node(layer + "a", AnyOperator::make(attention),
+                                   {q, k, v, past_k, past_v, lengths, total, cos, sin},
+                                   std::vector<std::string>{layer + "a", layer + "ak", layer + "av"});
+    added = product(layer + "o", made[0], width, width);
+    const ValueId m = normalised(layer + "m");
+    const ValueId gate = b.add(layer + "r", op::Relu{}, {product(layer + "g", m, width, inner, false)}),
+                  up = b.add(layer + "gu", op::Mul{}, {gate, product(layer + "u", m, width, inner, false)});
+    added = product(layer + "d", up, inner, width, false);
+  }
+  b.g.add_output("y", product("y", normalised("last"), width, words));
+  return b;
+}
+
+TEST_CASE("A quantised decoder is cut by heads of keys and by blocks") {
+  const Built b = quantised_decoder();
+  for (int p = 2; p <= 4; ++p) {
+    CAPTURE(p);
+    const Placement placement = loader::choose_placement(b.g, {.devices = p, .stages = 1});
+    CHECK(cuts(placement, "w") ==
+          "1.dw:1 1.gw:0 1.kw:0 1.ow:1 1.qw:0 1.uw:0 1.vw:0 2.dw:1 2.gw:0 2.kw:0 2.ow:1 2.qw:0 2.uw:0 2.vw:0 "
+          "tablew:1 yw:0");
+    CHECK(cuts(placement, "pk") == "1.pk:1 2.pk:1");
+    CHECK(run(b, placement) <= 1e-5);
+    CHECK(held(loader::rank_costs(b.g, placement)) <= bytes_of_constants(b.g) * ((4 + p - 1) / p) / 4 + 8192);
   }
 }
 
