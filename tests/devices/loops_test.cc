@@ -14,6 +14,8 @@
 #include "tenon/op/nn/layer_normalization.hpp"
 #include "tenon/op/nn/rms_normalization.hpp"
 #include "tenon/op/nn/rotary_embedding.hpp"
+#include "tenon/op/quantization/dequantize_linear.hpp"
+#include "tenon/op/quantization/quantize_linear.hpp"
 #include "tenon/op/reduction/reduce_max.hpp"
 #include "tenon/op/reduction/reduce_sum.hpp"
 #include "tenon/op/tensor/concat.hpp"
@@ -56,6 +58,20 @@ TEST_CASE("Products of bytes divide over what shares no zero point") {
   CHECK(divide(op::MatMulInteger{}, {a, b, zeros}) == Counts{5, -6});
   CHECK(divide(op::MatMulInteger{}, {a, integers<int8_t>({2, 6, 5}), {}, integers<int8_t>({2, 1, 5})}) ==
         Counts{5, 4, 2, -6});
+}
+
+TEST_CASE("Quantisation divides over each axis, between blocks") {
+  const auto x = integers<int8_t>({4, 6}), zero = integers<int8_t>({1});
+  CHECK(divide(op::DequantizeLinear{}, {x, {1}}) == Counts{4, 6});
+  CHECK(divide(op::DequantizeLinear{.axis = 9}, {x, {1}, zero}) == Counts{4, 6});
+  CHECK(divide(op::DequantizeLinear{}, {x, {6}, integers<int8_t>({6})}) == Counts{4, 6});
+  CHECK(divide(op::DequantizeLinear{.axis = 0}, {integers<int8_t>({4, 1, 5}), {4}}) == Counts{4, 5});
+  CHECK(divide(op::DequantizeLinear{.axis = -1, .block_size = 2}, {x, {4, 3}, integers<int8_t>({4, 3})}) ==
+        Counts{4, 3});
+  CHECK(divide(op::DequantizeLinear{.axis = 0, .block_size = 3}, {x, {2, 6}}) == Counts{6});
+  CHECK(divide(op::QuantizeLinear{}, {{4, 6}, {1}}) == Counts{4, 6});
+  CHECK(divide(op::QuantizeLinear{.axis = 0}, {{4, 6}, {4}, integers<int8_t>({4})}) == Counts{4, 6});
+  CHECK(divide(op::QuantizeLinear{.axis = 0, .block_size = 2}, {{4, 6}, {2, 6}}) == Counts{2, 6});
 }
 
 TEST_CASE("Integers are not summed after a factor that saturates them") {

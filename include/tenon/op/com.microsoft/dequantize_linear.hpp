@@ -31,6 +31,10 @@ struct DequantizeLinear {
     return to.add(op::DequantizeLinear{.axis = axis, .block_size = block_size},
                   {to.input(0), to.input(1), to.input(2)});
   }
+  template <class L>
+  void loops(L& l) const {
+    add_quantization_loops(l, axis, block_size);
+  }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 

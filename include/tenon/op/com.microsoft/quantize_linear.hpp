@@ -33,6 +33,10 @@ struct QuantizeLinear {
     return to.add(op::QuantizeLinear{.axis = axis, .block_size = block_size},
                   {to.input(0), to.input(1), to.input(2)});
   }
+  template <class L>
+  void loops(L& l) const {
+    add_quantization_loops(l, axis, block_size);
+  }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 

@@ -42,6 +42,23 @@ constexpr void infer_quantization(Infer& i, int64_t axis, int64_t block_size, in
   }
 }
 
+/// The loops over the axes of input 0. Blocks that share a scale stay together.
+template <class L>
+void add_quantization_loops(L& l, int64_t axis, int64_t block_size) {
+  const Dims &x = l.dims(0), &scale = l.dims(1);
+  const Dim scales = scale.count();
+  if (!x.ranked() || !scales.known()) return;
+  const int along = scales.is(1) ? -1 : resolve_axis(axis, x.rank());
+  for (int d = 0; d < x.rank(); ++d) {
+    int of_scale = -1;
+    if (along >= 0 && block_size > 0) of_scale = d;
+    else if (d == along) of_scale = 0;
+    const bool blocks = d == along && block_size > 0;
+    if (!blocks || (x[d] % block_size).is(0))
+      l.over({{0, d}, {1, of_scale}, {2, of_scale}}, {{0, d}}, blocks ? scale[d] : x[d]);
+  }
+}
+
 /// The scales' layout for the kernel; infer_quantization() has checked the extents.
 inline kernels::QuantGrid quant_grid(AnyView x, AnyView scale, int64_t axis, int64_t block_size) {
   if (scale.size() == 1 || x.empty()) return kernels::QuantGrid::per_tensor(x.size());

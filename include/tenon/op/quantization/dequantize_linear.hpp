@@ -52,6 +52,10 @@ struct DequantizeLinear {
                          .y_type = y.dtype(),
                          .y = y.data()});
   }
+  template <class L>
+  void loops(L& l) const {
+    add_quantization_loops(l, axis, block_size);
+  }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 

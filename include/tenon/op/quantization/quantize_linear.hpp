@@ -67,6 +67,10 @@ struct QuantizeLinear {
                        .precision = quotient,
                        .saturate = saturate != 0});
   }
+  template <class L>
+  void loops(L& l) const {
+    add_quantization_loops(l, axis, block_size);
+  }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
