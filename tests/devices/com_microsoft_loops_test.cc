@@ -3,6 +3,7 @@
 #include "tenon/op/com.microsoft/bias_add.hpp"
 #include "tenon/op/com.microsoft/bias_gelu.hpp"
 #include "tenon/op/com.microsoft/bias_split_gelu.hpp"
+#include "tenon/op/com.microsoft/dequantize_linear.hpp"
 #include "tenon/op/com.microsoft/dynamic_quantize_mat_mul.hpp"
 #include "tenon/op/com.microsoft/embed_layer_normalization.hpp"
 #include "tenon/op/com.microsoft/fast_gelu.hpp"
@@ -24,6 +25,7 @@
 #include "tenon/op/com.microsoft/q_linear_softmax.hpp"
 #include "tenon/op/com.microsoft/q_linear_where.hpp"
 #include "tenon/op/com.microsoft/q_moe.hpp"
+#include "tenon/op/com.microsoft/quantize_linear.hpp"
 #include "tenon/op/com.microsoft/quick_gelu.hpp"
 #include "tenon/op/com.microsoft/rotary_embedding.hpp"
 #include "tenon/op/com.microsoft/simplified_layer_normalization.hpp"
@@ -261,6 +263,8 @@ TEST_CASE("ONNX Runtime's functions of elements divide over each axis") {
   CHECK(divide(ms::BiasAdd{}, {{2, 3, 6}, {6}, {2, 3, 6}}) == Counts{2, 3, 6});
   CHECK(divide(ms::BiasSplitGelu{}, {{2, 3, 8}, {8}}) == Counts{2, 3, 4});
   const auto x = bytes({4, 6}), zero = bytes({1});
+  CHECK(divide(ms::DequantizeLinear{}, {x, {6}, bytes({6})}) == Counts{4, 6});
+  CHECK(divide(ms::QuantizeLinear{.axis = 0}, {{4, 6}, {4}, bytes({4})}) == Counts{4, 6});
   CHECK(divide(ms::QLinearAdd{}, {x, {1}, zero, bytes({6}), {1}, zero, {1}, zero}) == Counts{4, 6});
   CHECK(divide(ms::QLinearMul{}, {x, {1}, {}, bytes({2, 1, 6}), {1}, {}, {1}}) == Counts{2, 4, 6});
   CHECK(divide(ms::QLinearSigmoid{}, {x, {1}, zero, {1}, zero}) == Counts{4, 6});
