@@ -27,6 +27,18 @@ void fill(ggml_tensor* weights) {
   ggml_backend_tensor_set(weights, bytes.data(), 0, bytes.size());
 }
 
+// The memory whose weights ggml lays out for its kernels, or the plain one if it has none for the processor.
+ggml_backend_buffer_type_t weights_memory(ggml_backend_t cpu) {
+  const ggml_backend_dev_t device = ggml_backend_get_device(cpu);
+  const auto extra = reinterpret_cast<ggml_backend_dev_get_extra_bufts_t>(ggml_backend_reg_get_proc_address(
+      ggml_backend_dev_backend_reg(device), "ggml_backend_dev_get_extra_bufts"));
+  for (auto* types = extra != nullptr ? extra(device) : nullptr; types != nullptr && *types != nullptr;
+       ++types)
+    if (std::string_view(ggml_backend_buft_name(*types)).find("REPACK") != std::string_view::npos)
+      return *types;
+  return ggml_backend_get_default_buffer_type(cpu);
+}
+
 }  // namespace
 
 // Products of rows of IN numbers, one or a prompt's, and matrices of IN by OUT, each COUNT times with its own
@@ -44,6 +56,7 @@ int main(int argc, char** argv) {
   constexpr std::size_t most = 4096;
   ggml_context* const context =
       ggml_init({most * ggml_tensor_overhead() + ggml_graph_overhead_custom(most, false), nullptr, true});
+  ggml_context* const of_weights = ggml_init({most * ggml_tensor_overhead(), nullptr, true});
   ggml_cgraph* const graph = ggml_new_graph_custom(context, most, false);
   std::vector<ggml_tensor*> weights, rows;
   for (const char* const text : products) {
@@ -52,13 +65,15 @@ int main(int argc, char** argv) {
       return std::fprintf(stderr, "usage: ggml INxOUTxCOUNT… [--threads N] [--steps N] [--prompt N]\n"), 2;
     rows.push_back(ggml_new_tensor_2d(context, GGML_TYPE_F32, in, rows_each));
     for (; count > 0; --count) {
-      weights.push_back(ggml_new_tensor_2d(context, GGML_TYPE_Q4_0, in, out));
+      weights.push_back(ggml_new_tensor_2d(of_weights, GGML_TYPE_Q4_0, in, out));
       ggml_build_forward_expand(graph, ggml_mul_mat(context, weights.back(), rows.back()));
     }
   }
   ggml_backend_t const cpu = ggml_backend_cpu_init();
   ggml_backend_cpu_set_n_threads(cpu, threads);
-  if (ggml_backend_alloc_ctx_tensors(context, cpu) == nullptr) return std::fprintf(stderr, "no memory\n"), 1;
+  if (ggml_backend_alloc_ctx_tensors(context, cpu) == nullptr ||
+      ggml_backend_alloc_ctx_tensors_from_buft(of_weights, weights_memory(cpu)) == nullptr)
+    return std::fprintf(stderr, "no memory\n"), 1;
   for (ggml_tensor* const w : weights) fill(w);
   for (ggml_tensor* const r : rows) {
     const std::vector<float> ones(static_cast<std::size_t>(ggml_nelements(r)), 1.0f);
