@@ -284,7 +284,7 @@ class TensorCuts {
   const Ranks& devices_;
   int64_t pieces_;
   std::vector<std::size_t> first_, parent_;  // of the axes of all values; a group shares a root
-  std::vector<int> reach_;                   // of the same axes: that of the use that leads furthest
+  std::vector<int> reach_;                   // of each axis: the greatest reach of its uses
   std::vector<Use> uses_;
   std::map<std::size_t, AxisGroup> groups_;  // by root
   double constants_ = 0;

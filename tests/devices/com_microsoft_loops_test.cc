@@ -91,40 +91,18 @@ TEST_CASE("Attention over a cache divides over heads of keys and the batch") {
   const auto op = [] { return ms::GroupQueryAttention{.kv_num_heads = 3, .num_heads = 6}; };
   const Tensor<int32_t> three = ints({3}), six = ints({6});
   CHECK(divide(op(), {{2, 3, 48}, {2, 3, 24}, {2, 3, 24}, {}, {}, ints({2, 1}), three}, 3) == Counts{3, 2});
-  // One more token each, rotated and normalised, with scores and sinks.
+  // One more token each, after a past.
+  const auto step = [&](const Operand& past, const std::vector<Operand>& more) {
+    std::vector<Operand> all{{2, 1, 48}, {2, 1, 24}, {2, 1, 24}, past, past, ints({5, 3}), six};
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  };
+  // Rotated and normalised, with scores and sinks.
   auto more = op();
   more.do_rotary = 1, more.qk_output = 1;
-  CHECK(divide(more,
-               {{2, 1, 48},
-                {2, 1, 24},
-                {2, 1, 24},
-                {2, 3, 7, 8},
-                {2, 3, 7, 8},
-                ints({5, 3}),
-                six,
-                {9, 4},
-                {9, 4},
-                {},
-                {2, 6, 1, 6},
-                {6},
-                {},
-                {},
-                {8},
-                {8}},
-               4) == Counts{3, 2});
-  CHECK(divide(more,
-               {{2, 1, 48},
-                {2, 1, 24},
-                {2, 1, 24},
-                {2, 3, 7, 8},
-                {2, 3, 7, 8},
-                ints({5, 3}),
-                six,
-                {9, 4},
-                {9, 4},
-                {},
-                {1, 1, 1, 6}},
-               3) == Counts{3, 2});
+  CHECK(divide(more, step({2, 3, 7, 8}, {{9, 4}, {9, 4}, {}, {2, 6, 1, 6}, {6}, {}, {}, {8}, {8}}), 4) ==
+        Counts{3, 2});
+  CHECK(divide(more, step({2, 3, 7, 8}, {{9, 4}, {9, 4}, {}, {1, 1, 1, 6}}), 3) == Counts{3, 2});
   // Positions of a prompt come from the first entry of the batch.
   CHECK(divide(more,
                {{2, 3, 48},
@@ -149,41 +127,10 @@ TEST_CASE("Attention over a cache divides over heads of keys and the batch") {
   // Integers with a scale for each channel, whatever the scales' extents, and one for all.
   auto rounded = op();
   rounded.k_quant_type = rounded.v_quant_type = "PER_CHANNEL", rounded.kv_cache_bit_width = 8;
-  const auto cache = integers<int8_t>({2, 3, 7, 8});
-  CHECK(divide(rounded,
-               {{2, 1, 48},
-                {2, 1, 24},
-                {2, 1, 24},
-                cache,
-                cache,
-                ints({5, 3}),
-                six,
-                {},
-                {},
-                {},
-                {},
-                {},
-                {1, 3, 1, 8},
-                {24}},
-               3) == Counts{3, 2});
+  CHECK(divide(rounded, step(integers<int8_t>({2, 3, 7, 8}), {{}, {}, {}, {}, {}, {1, 3, 1, 8}, {24}}), 3) ==
+        Counts{3, 2});
   rounded.k_quant_type = rounded.v_quant_type = "PER_TENSOR", rounded.kv_cache_bit_width = 4;
-  const auto halves = bytes({2, 3, 7, 4});
-  CHECK(divide(rounded,
-               {{2, 1, 48},
-                {2, 1, 24},
-                {2, 1, 24},
-                halves,
-                halves,
-                ints({5, 3}),
-                six,
-                {},
-                {},
-                {},
-                {},
-                {},
-                {1},
-                {1}},
-               3) == Counts{3, 2});
+  CHECK(divide(rounded, step(bytes({2, 3, 7, 4}), {{}, {}, {}, {}, {}, {1}, {1}}), 3) == Counts{3, 2});
   // All three in one operand.
   const ms::GroupQueryAttention equal{.do_rotary = 1, .kv_num_heads = 3, .num_heads = 3};
   CHECK(divide(equal, {{2, 3, 72}, {}, {}, {}, {}, ints({2, 1}), three, {9, 4}, {9, 4}}, 3) == Counts{3, 2});

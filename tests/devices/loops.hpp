@@ -19,13 +19,6 @@ struct Operand {
   bool given = false;
 };
 
-inline Tensor<int64_t> list(std::initializer_list<int64_t> numbers) {
-  Tensor<int64_t> t(Extents{static_cast<int64_t>(numbers.size())});
-  int64_t k = 0;
-  for (const int64_t n : numbers) t[k++] = n;
-  return t;
-}
-
 /// Integers from `first` to `last`.
 template <class T>
 Tensor<T> integers(const Extents& extents, int first = std::numeric_limits<T>::min(),

@@ -32,6 +32,16 @@ Graph perceptron(Dim rows = 4) {
   return g;
 }
 
+// The floats in the constants of a rank's graph.
+int64_t weights_of(const Graph& g, const Placement& placement, const std::shared_ptr<Transport>& rank) {
+  const Graph part = partition(g, placement, rank);
+  int64_t elements = 0;
+  for (const Graph::ValueEntry& e : part.values())
+    if (e.source == Graph::Source::constant && e.info.type.element == DType::float32)
+      elements += e.content.tensor().size();
+  return elements;
+}
+
 Ranks first(int count) {
   Ranks ranks;
   for (int k = 0; k < count; ++k) ranks.push_back(k);
@@ -59,21 +69,10 @@ TEST_CASE("Products by columns, then by rows: one all-reduce, and weights of 1/p
     CHECK(sent(ranks) == 2 * (2 * (p - 1) * 4 * 6 * 4));  // two runs
     CHECK(difference(run_sharded(g, placement, {{"x", x}}, thread_transports(p))[0], once) == 0);
     for (int r = 0; r < p; ++r) {
-      const Graph part = partition(g, placement, ranks[static_cast<std::size_t>(r)]);
-      int64_t elements = 0;
-      for (const Graph::ValueEntry& e : part.values())
-        if (e.source == Graph::Source::constant && e.info.type.element == DType::float32)
-          elements += e.content.tensor().size();
       const int64_t columns = 12 * (r + 1) / p - 12 * r / p;
-      CHECK(elements == columns * (6 + 1 + 6));
+      CHECK(weights_of(g, placement, ranks[static_cast<std::size_t>(r)]) == columns * (6 + 1 + 6));
     }
   }
-}
-
-ValueId list(Graph& g, std::initializer_list<int64_t> numbers) {
-  Tensor<int64_t> t(Extents{std::ssize(numbers)});
-  std::copy(numbers.begin(), numbers.end(), t.data());
-  return g.add_constant({}, std::move(t));
 }
 
 // Attention of 3 heads of 4 elements to x (1, 5, 8). One product gives queries, keys and values, which are
@@ -86,11 +85,12 @@ Graph one_projection(bool split) {
   const ValueId p = add(g, op::Add{}, {add(g, op::MatMul{}, {x, w}, "p"), b}, "s");
   ValueId a = -1;
   if (split) {
-    const auto parts = g.add_node({}, AnyOperator::make(op::Split{.axis = -1}), {p, list(g, {12, 12, 12})},
-                                  std::vector<std::string>{"q", "k", "v"});
+    const auto parts =
+        g.add_node({}, AnyOperator::make(op::Split{.axis = -1}), {p, g.add_constant({}, list({12, 12, 12}))},
+                   std::vector<std::string>{"q", "k", "v"});
     a = add(g, op::Attention{.kv_num_heads = 3, .q_num_heads = 3}, parts, "a");
   } else {
-    const ValueId apart = add(g, op::Reshape{}, {p, list(g, {0, 0, 3, 3, 4})}, "apart"),
+    const ValueId apart = add(g, op::Reshape{}, {p, g.add_constant({}, list({0, 0, 3, 3, 4}))}, "apart"),
                   turned = add(g, op::Transpose{.perm = {2, 0, 3, 1, 4}}, {apart}, "turned");
     std::vector<ValueId> parts;
     for (int64_t k = 0; k < 3; ++k) {
@@ -101,7 +101,7 @@ Graph one_projection(bool split) {
     }
     const ValueId heads = add(g, op::Attention{}, parts, "heads");
     a = add(g, op::Transpose{.perm = {0, 2, 1, 3}}, {heads}, "back");
-    a = add(g, op::Reshape{}, {a, list(g, {0, 0, 12})}, "a");
+    a = add(g, op::Reshape{}, {a, g.add_constant({}, list({0, 0, 12}))}, "a");
   }
   g.add_output("y", add(g, op::MatMul{}, {a, o}, "y"));
   return g;
@@ -121,13 +121,8 @@ TEST_CASE("A rank has its heads of queries, keys and values that one product com
       CHECK(difference(whole, run_sharded(g, placement, {{"x", x}}, ranks)[0]) <= 1e-6);
       CHECK(sent(ranks) == 2 * (2 * (p - 1) * 5 * 8 * 4));  // two runs
       for (int r = 0; r < p; ++r) {
-        const Graph part = partition(g, placement, ranks[static_cast<std::size_t>(r)]);
-        int64_t elements = 0;
-        for (const Graph::ValueEntry& e : part.values())
-          if (e.source == Graph::Source::constant && e.info.type.element == DType::float32)
-            elements += e.content.tensor().size();
         const int64_t heads = 3 * (r + 1) / p - 3 * r / p;
-        CHECK(elements == heads * 4 * (3 * 8 + 3 + 8));
+        CHECK(weights_of(g, placement, ranks[static_cast<std::size_t>(r)]) == heads * 4 * (3 * 8 + 3 + 8));
       }
     }
   }

@@ -60,6 +60,13 @@ inline double difference(const Value& a, const Value& b) {
   return most / size;
 }
 
+inline Tensor<int64_t> list(std::initializer_list<int64_t> numbers) {
+  Tensor<int64_t> t(Extents{static_cast<int64_t>(numbers.size())});
+  int64_t k = 0;
+  for (const int64_t n : numbers) t[k++] = n;
+  return t;
+}
+
 /// Numbers between -1 and 1.
 inline Tensor<float> numbers(const Extents& extents, uint32_t seed) {
   Tensor<float> t(extents);

@@ -19,8 +19,8 @@ struct Sharding {
     int64_t axis = 0;    ///< negative: counted from the end
     int64_t shards = 1;  ///< pieces
     int64_t blocks = 0;  ///< of equal size, which stay together; 0: each element may begin a piece
-    /// The axis consists of as many stretches of equal length, each of which is cut alike: a piece has its
-    /// part of all of them. The blocks are those of one stretch.
+    /// Equal parts of the axis, each of which is cut alike: a piece is made of one range in every stretch.
+    /// `blocks` counts the blocks of one stretch.
     int64_t stretches = 1;
 
     /// The first elements of the pieces in a stretch of an axis of this extent, and the stretch's extent.

@@ -93,8 +93,8 @@ struct GatherBlockQuantized {
       }
     });
   }
-  /// Over the axes of indices, those of data between which no block lies, blocks whose zero points do not
-  /// share a byte, and rows that are looked up.
+  /// Over the axes of indices, the axes of data that neither blocks nor indices run along, whole blocks, and
+  /// rows that are looked up. Blocks whose zero points share a byte stay together.
   template <class L>
   void loops(L& l) const {
     const Dims& data = l.dims(0);

@@ -1,7 +1,6 @@
 // com.microsoft's Attention and MultiHeadAttention as functions of ONNX's Attention.
 #pragma once
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -174,8 +173,8 @@ struct AttentionBody {
     if (causal_by_mask())
       addend =
           to.add(Where{}, {hidden(to), number(to, type, least), addend < 0 ? number(to, type, 0) : addend});
-    if (addend < 0 || bias < 0) return std::max(addend, bias);
-    return to.add(Add{}, {addend, bias});
+    if (addend < 0) return bias;
+    return bias < 0 ? addend : to.add(Add{}, {addend, bias});
   }
 };
 

@@ -29,7 +29,7 @@ constexpr Dims infer_matmul(Infer& i, const Dims& a, const Dims& b) {
 struct MatMulLoops {
   Ints order[2]{};          ///< the axes of each factor as they are stored; empty: in matmul's order
   std::vector<int> more{};  ///< inputs that stretch over the result
-  std::vector<int> once{};  ///< those of them that are added to it
+  std::vector<int> once{};  ///< the inputs of `more` that are added to the result
   bool independent = true;  ///< rows and batches of A do not depend on each other
   bool sums = true;         ///< the result is a sum over the inner extents
 };
