@@ -172,7 +172,8 @@ void check_same(const std::vector<T>& x, const std::vector<T>& y) {
 const Case kinds[] = {{.batch = 2, .keys = 1100},
                       {.keys = 1100, .left = 600, .right = 0, .masked = true},
                       {.queries = 140, .keys = 1100, .right = 0},
-                      {.heads = 2, .queries = 40, .keys = 700, .left = 300, .right = 5, .masked = true}};
+                      {.heads = 2, .queries = 40, .keys = 700, .left = 300, .right = 5, .masked = true},
+                      {.batch = 2, .heads = 12, .queries = 150, .keys = 600, .right = 0, .sinks = true}};
 
 }  // namespace
 
