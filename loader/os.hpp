@@ -13,8 +13,12 @@
 #include <utility>
 
 #include "tenon/base/error.hpp"
+#include "tenon/base/platform/path.hpp"
 
 namespace tenon::TENON_ABI::loader {
+
+using tenon::detail::path_named;
+using tenon::detail::path_text;
 
 /// An open file or folder: a file descriptor, or a HANDLE of Windows.
 class Descriptor {
@@ -57,14 +61,16 @@ class NewFile {
   /// Whether the name belongs to something other than a regular file.
   bool at_once() const { return !folder_; }
   /// Another name in the same folder.
-  void rename(const std::string& name) { file_.replace_filename(name); }
+  void rename(const std::string& name) { file_.replace_filename(path_named(name)); }
   /// Whether another file has the name, with different bytes.
   bool differs_from_existing() const;
   /// Gives the file its name once all of it is on disk. It takes the permissions of the file it replaces.
   void put_in_place();
 
  private:
-  [[noreturn]] void fail(const std::string& what) const { throw Error(ErrorCode::io, file_.string(), what); }
+  [[noreturn]] void fail(const std::string& what) const {
+    throw Error(ErrorCode::io, path_text(file_), what);
+  }
   void make();
   void keep_permissions() const;
 

@@ -121,9 +121,9 @@ Descriptor open_to_read(const fs::path& file) {
 
 Descriptor open_folder(const fs::path& folder) {
   Descriptor d = open_target(folder.empty() ? fs::path(".") : folder, FILE_READ_ATTRIBUTES, true);
-  if (!d) throw Error(ErrorCode::io, folder.string(), last_error());
+  if (!d) throw Error(ErrorCode::io, path_text(folder), last_error());
   const auto i = information_of(d);
-  if (!i || !is_folder(*i)) throw Error(ErrorCode::io, folder.string(), "no folder");
+  if (!i || !is_folder(*i)) throw Error(ErrorCode::io, path_text(folder), "no folder");
   return d;
 }
 
@@ -190,7 +190,7 @@ void fill_randomly(std::span<unsigned char> bytes) {
 fs::path make_temporary_folder(const std::string& prefix) {
   const fs::path folder = fs::temp_directory_path() / (prefix + random_digits());
   std::error_code error;
-  if (!fs::create_directory(folder, error)) throw Error(ErrorCode::io, folder.string(), "cannot be made");
+  if (!fs::create_directory(folder, error)) throw Error(ErrorCode::io, path_text(folder), "cannot be made");
   return folder;
 }
 
@@ -231,7 +231,7 @@ void NewFile::make() {
   out_ = owner_of(::CreateFileW(hidden.c_str(), GENERIC_READ | GENERIC_WRITE | DELETE, FILE_SHARE_READ,
                                 nullptr, CREATE_NEW, FILE_ATTRIBUTE_HIDDEN, nullptr));
   if (!out_) fail(os::last_error());
-  temporary_ = hidden.filename().string();
+  temporary_ = path_text(hidden.filename());
 }
 
 // A closed file is deleted by its name, an open one by its handle.

@@ -36,8 +36,9 @@ void check_location(const std::string& location) {
   if (location.find('\\') != location.npos) throw refusal(location, "the path has a backslash");
   if (begins_name(location[0]) && location[0] != '_' && location.size() > 1 && location[1] == ':')
     throw refusal(location, "the path names a drive");
-  const fs::path path(location);
-  if (path.is_absolute()) throw refusal(location, "the path is absolute");
+  // Not path::is_absolute, which on Windows is false for the root of a drive that is not named.
+  if (location[0] == '/') throw refusal(location, "the path is absolute");
+  const fs::path path = path_named(location);
   if (std::find(path.begin(), path.end(), "..") != path.end())
     throw refusal(location, "the path leaves the model's folder");
 }
@@ -96,8 +97,9 @@ void set_reference(onnx::TensorProto& t, const ExternalReference& reference) {
 }
 
 Descriptor ExternalFiles::open(const std::string& location) const {
-  os::Opened opened = trusted_root_.empty() ? os::open_beneath(folder_, location)
-                                            : os::open_within(trusted_root_, folder_, location);
+  const fs::path path = path_named(location);
+  os::Opened opened =
+      trusted_root_.empty() ? os::open_beneath(folder_, path) : os::open_within(trusted_root_, folder_, path);
   if (!opened.file) throw refusal(location, opened.refusal);
   return std::move(opened.file);
 }
@@ -129,7 +131,7 @@ ExternalFiles::File& ExternalFiles::file(const std::string& location) {
 
 void ExternalFiles::check_unchanged() const {
   for (const auto& [location, file] : by_location_)
-    if (file->mapped) file->mapped->check_unchanged(folder_ / location);
+    if (file->mapped) file->mapped->check_unchanged(folder_ / path_named(location));
 }
 
 FileBytes ExternalFiles::map(const ExternalReference& r, const File& f, int64_t first, int64_t size) const {

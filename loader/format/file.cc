@@ -23,13 +23,13 @@ void MappedFile::check_unchanged(const std::filesystem::path& name) const {
   const std::optional<os::Status> now = os::status_of(name);
   if (!now || now->device != state_.device || now->index != state_.index) return;
   if (now->size != state_.size || now->seconds != state_.seconds || now->nanoseconds != state_.nanoseconds)
-    throw Error(ErrorCode::io, name.string(), "was written to after it was read");
+    throw Error(ErrorCode::io, path_text(name), "was written to after it was read");
 }
 
 std::shared_ptr<const MappedFile> MappedFile::open(const std::filesystem::path& file) {
   const Descriptor d = os::open_to_read(file);
-  if (!d) throw Error(ErrorCode::io, file.string(), os::last_error());
-  return map(d, file.string());
+  if (!d) throw Error(ErrorCode::io, path_text(file), os::last_error());
+  return map(d, path_text(file));
 }
 
 MappedFile::~MappedFile() {

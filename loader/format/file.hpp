@@ -66,7 +66,7 @@ decltype(auto) in_file(const std::filesystem::path& file, F f) {
   try {
     return f();
   } catch (const Error& e) {
-    const std::string name = file.string();
+    const std::string name = path_text(file);
     if (e.where().starts_with(name)) throw;
     throw Error(e.code(), str_cat(name, e.where().empty() ? "" : ": ", e.where()), e.message());
   }

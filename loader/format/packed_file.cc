@@ -113,7 +113,8 @@ void PackedFile::finish() {
     if (!std::exchange(added_, false)) return;
   }
   if (foreign_)
-    raise(ErrorCode::io, file_.string(), "it is no file of packed constants, and is therefore not replaced");
+    raise(ErrorCode::io, path_text(file_),
+          "it is no file of packed constants, and is therefore not replaced");
   std::vector<Entry> entries;
   uint64_t end = end_of_padding(sizeof(Header) + used.size() * sizeof(Entry));
   for (const auto& [key, parts] : used) {

@@ -26,9 +26,9 @@ constexpr std::size_t longest_name = 255;       // of a file, in bytes
 class DataFile {
  public:
   DataFile(const fs::path& model, const std::string& name)
-      : model_(model.filename().string()), name_(name), out_(model) {
+      : model_(path_text(model.filename())), name_(name), out_(model) {
     if (out_.at_once())
-      throw Error(ErrorCode::io, model.string(), "it is not a file, so external data has no folder");
+      throw Error(ErrorCode::io, path_text(model), "it is not a file, so external data has no folder");
   }
 
   void add(onnx::TensorProto& t, const FileBytes& data) {
@@ -118,7 +118,7 @@ class Stream final : public google::protobuf::io::CopyingOutputStream {
 };
 
 [[noreturn]] void fail_as_too_large(const fs::path& file) {
-  throw Error(ErrorCode::not_supported, file.string(),
+  throw Error(ErrorCode::not_supported, path_text(file),
               "a model's file has less than 2 GB; tensors can lie in another one as external data "
               "(external_threshold, "
               "or --external)");
@@ -134,7 +134,7 @@ void serialize(const onnx::ModelProto& model, const fs::path& file, NewFile& out
     whole = model.SerializeToZeroCopyStream(&adaptor) && adaptor.Flush();
   }
   if (stream.error()) throw *stream.error();
-  if (!whole) throw Error(ErrorCode::io, file.string(), "the model cannot be written");
+  if (!whole) throw Error(ErrorCode::io, path_text(file), "the model cannot be written");
 }
 
 void check_name(const fs::path& model, const std::string& data) {
@@ -154,10 +154,10 @@ void check_name(const fs::path& model, const std::string& data) {
 }  // namespace
 
 ModelFormat format_of(const fs::path& file) {
-  const std::string extension = file.extension().string();
+  const std::string extension = path_text(file.extension());
   const auto refuse = [&](std::string_view format, auto... extensions) {
     if (((extension == extensions) || ...))
-      throw Error(ErrorCode::not_supported, file.string(),
+      throw Error(ErrorCode::not_supported, path_text(file),
                   str_cat("models in ", format,
                           " are not read or written here; '.onnx' files are, and ONNX's "
                           "textual syntax is"));
@@ -178,7 +178,7 @@ void save_model(onnx::ModelProto model, const fs::path& file, const SaveOptions&
   std::optional<DataFile> data;
   const auto move_out = [&](onnx::TensorProto& t, const FileBytes& elements) {
     if (!data) {
-      if (options.external_file.empty()) check_name(file, DataFile::name_of(file.filename().string(), ""));
+      if (options.external_file.empty()) check_name(file, DataFile::name_of(path_text(file.filename()), ""));
       data.emplace(file, options.external_file);
     }
     data->add(t, elements);
@@ -192,8 +192,8 @@ void save_model(onnx::ModelProto model, const fs::path& file, const SaveOptions&
   std::error_code none;
   for_each_tensor(model, [&](onnx::TensorProto& t, bool in_attribute) {
     if (is_external(t) && source.external &&
-        fs::equivalent(source.external->folder() / read_reference(t).location, file, none))
-      throw Error(ErrorCode::io, file.string(),
+        fs::equivalent(source.external->folder() / path_named(read_reference(t).location), file, none))
+      throw Error(ErrorCode::io, path_text(file),
                   str_cat("the file holds the data of tensor '", t.name(), "'"));
     if (is_external(t) && source.external && (threshold || elsewhere)) {
       const FileBytes there = *raw_data_of(t, source);

@@ -129,7 +129,7 @@ P parse(const MappedFile& file, const std::string& place) {
 
 Value read_pb(const std::filesystem::path& file, Type type) {
   const auto mapped = MappedFile::open(file);
-  const std::string place = file.string();
+  const std::string place = loader::path_text(file);
   try {
     switch (type.kind) {
       case Kind::sequence: return read_sequence(parse<onnx::SequenceProto>(*mapped, place), type.element);
@@ -173,18 +173,19 @@ void write_pb(const std::filesystem::path& file, const Value& value, std::string
     p.mutable_values()->set_name(std::string(name));
     bytes = p.SerializeAsString();
   } else
-    throw Error(ErrorCode::not_supported, file.string(), str_cat("no file holds ", to_string(value.type())));
+    throw Error(ErrorCode::not_supported, loader::path_text(file),
+                str_cat("no file holds ", to_string(value.type())));
   loader::write_file(file, bytes);
 }
 
 Value read_npy(const std::filesystem::path& file) {
-  return parse_npy(MappedFile::open(file)->bytes(), file.string());
+  return parse_npy(MappedFile::open(file)->bytes(), loader::path_text(file));
 }
 
 void write_npy(const std::filesystem::path& file, const Value& value) {
   const AnyTensor& t = value.tensor();
   if (npy_type(t.dtype()).empty())
-    throw Error(ErrorCode::invalid_type, file.string(),
+    throw Error(ErrorCode::invalid_type, loader::path_text(file),
                 str_cat("numpy has no type for ", to_string(value.type())));
   loader::NewFile out(file);
   out.write(npy_header(t.dtype(), t.extents()));

@@ -109,7 +109,7 @@ void write_run(const Request& r, const fs::path& folder) {
          << static_cast<int>(type.key) << ' ' << names[k].size() << ' ' << makers[k].size() << '\n'
          << names[k] << makers[k] << '\n';
   }
-  if (!list.flush()) throw Error(ErrorCode::io, folder.string(), "cannot be written");
+  if (!list.flush()) throw Error(ErrorCode::io, loader::path_text(folder), "cannot be written");
 }
 
 void run_in_child(const Request& r, const std::string& level, const fs::path& folder) {

@@ -46,7 +46,7 @@ int compile_model(Arguments arguments) {
   if (!options.target.empty() && level != "native")
     throw UsageError{"--target states the level too, as in x86-64:avx2: --level is for this machine"};
   set_level(level);
-  options.name = name.empty() ? std::filesystem::path(model).stem().string() : name;
+  options.name = name.empty() ? loader::path_text(std::filesystem::path(model).stem()) : name;
   if (!weights.empty()) options.weights_threshold = 4096;
   const CompiledModel compiled = compile(arguments.headers(), load_model(model), options);
   loader::write_file(output, compiled.header);

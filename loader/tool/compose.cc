@@ -42,8 +42,9 @@ int merge(Arguments arguments) {
     return Model(read_model(file), loader::folder_of(file));
   };
   const Model first = read(files[0]), second = read(files[1]);
-  const Model merged = loader::in_file(str_cat(files[0].string(), " and ", files[1].string()),
-                                       [&] { return merge(first, second, options); });
+  const Model merged =
+      loader::in_file(str_cat(loader::path_text(files[0]), " and ", loader::path_text(files[1])),
+                      [&] { return merge(first, second, options); });
   if (merged.folder().empty()) output.prefer_external();
   output.write(merged.proto(), merged.folder());
   return 0;

@@ -181,7 +181,7 @@ int inline_calls(Arguments arguments) {
     for (const FunctionName& n : list)
       if (!is_there(n))
         throw Error(
-            ErrorCode::not_supported, file.string(),
+            ErrorCode::not_supported, loader::path_text(file),
             str_cat("no function '", n.name, "' of '", n.domain, "' is in the model",
                     options.schema_functions ? ", and no operator's function has this name"
                                              : "; --schema-functions inlines the functions of operators"));

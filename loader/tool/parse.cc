@@ -34,11 +34,11 @@ std::string compare_parsed(const fs::path& folder, const Json& call) {
 }  // namespace
 
 std::string read_text(const fs::path& file) {
-  if (fs::is_directory(file)) throw Error(ErrorCode::io, file.string(), "a folder");
+  if (fs::is_directory(file)) throw Error(ErrorCode::io, loader::path_text(file), "a folder");
   std::ifstream in(file, std::ios::binary);
   std::ostringstream text;
   if (!in || (in.peek() != std::ifstream::traits_type::eof() && !(text << in.rdbuf())))
-    throw Error(ErrorCode::io, file.string(), "cannot be read");
+    throw Error(ErrorCode::io, loader::path_text(file), "cannot be read");
   return std::move(text).str();
 }
 

@@ -150,7 +150,7 @@ const Json& Json::operator[](std::string_view key) const {
 
 int run_suite(const std::filesystem::path& folder, const std::function<std::string(const Json&)>& differs) {
   std::ifstream index(folder / "index.jsonl");
-  if (!index) throw Error(ErrorCode::io, (folder / "index.jsonl").string(), "cannot be read");
+  if (!index) throw Error(ErrorCode::io, loader::path_text(folder / "index.jsonl"), "cannot be read");
   int passed = 0, failed = 0;
   for (std::string line; std::getline(index, line);) {
     Json call;
@@ -171,9 +171,9 @@ int run_suite(const std::filesystem::path& folder, const std::function<std::stri
 
 void read_message(const std::filesystem::path& file, google::protobuf::MessageLite& message) {
   std::ifstream in(file, std::ios::binary);
-  if (!in) throw Error(ErrorCode::io, file.string(), "cannot be read");
+  if (!in) throw Error(ErrorCode::io, loader::path_text(file), "cannot be read");
   if (!message.ParseFromIstream(&in))
-    throw Error(ErrorCode::io, file.string(), str_cat("not a ", message.GetTypeName()));
+    throw Error(ErrorCode::io, loader::path_text(file), str_cat("not a ", message.GetTypeName()));
 }
 
 }  // namespace tenon::TENON_ABI::tool

@@ -53,7 +53,7 @@ std::string run_case(const fs::path& folder, const SessionOptions& options, cons
   const std::vector<Tolerance> tolerances = read_tolerances(folder);
   std::vector<fs::path> sets;
   for (const auto& entry : fs::directory_iterator(folder))
-    if (entry.is_directory() && entry.path().filename().string().starts_with("test_data_set_"))
+    if (entry.is_directory() && loader::path_text(entry.path().filename()).starts_with("test_data_set_"))
       sets.push_back(entry.path());
   std::sort(sets.begin(), sets.end());
   for (const fs::path& set : sets) {
@@ -72,7 +72,7 @@ std::string run_case(const fs::path& folder, const SessionOptions& options, cons
 }
 
 void find_cases(const fs::path& folder, std::vector<fs::path>& cases) {
-  if (!fs::is_directory(folder)) throw Error(ErrorCode::io, folder.string(), "no such folder");
+  if (!fs::is_directory(folder)) throw Error(ErrorCode::io, loader::path_text(folder), "no such folder");
   if (fs::exists(folder / "model.onnx")) {
     cases.push_back(folder);
     return;
@@ -112,7 +112,7 @@ int test(Arguments arguments) {
     }
     ++failed;
     std::replace(reason.begin(), reason.end(), '\n', ' ');
-    std::printf("FAIL %s: %s\n", c.string().c_str(), reason.c_str());
+    std::printf("FAIL %s: %s\n", loader::path_text(c).c_str(), reason.c_str());
   }
   std::printf("%d passed, %d failed\n", passed, failed);
   return failed == 0 && passed > 0 ? 0 : 1;

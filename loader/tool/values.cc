@@ -177,7 +177,8 @@ Value read_value(const Graph::ValueEntry& input, const fs::path& file) {
   const Type declared = input.info.type;
   if (file.extension() == ".npy") return read_npy(file);
   if (file.extension() == ".pb") return as_declared(read_pb(file, declared), declared);
-  throw UsageError{str_cat("input '", input.name, "': '", file.string(), "' is no .npy and no .pb")};
+  throw UsageError{
+      str_cat("input '", input.name, "': '", loader::path_text(file), "' is no .npy and no .pb")};
 }
 
 fs::path file_of_value(const fs::path& folder, std::string_view name) {
@@ -207,7 +208,8 @@ Feeds read_data_set(const Graph& g, const fs::path& set) {
     if (!g.entry(v).optional) ids.push_back(v);
   if (files.size() > ids.size()) ids = g.inputs();
   if (files.size() > ids.size())
-    throw Error(ErrorCode::invalid_argument, set.string(), str_cat(files.size(), " inputs for ", ids.size()));
+    throw Error(ErrorCode::invalid_argument, loader::path_text(set),
+                str_cat(files.size(), " inputs for ", ids.size()));
   Feeds feeds;
   for (std::size_t k = 0; k < files.size(); ++k) {
     const Graph::ValueEntry& e = g.entry(ids[k]);
@@ -217,14 +219,14 @@ Feeds read_data_set(const Graph& g, const fs::path& set) {
 }
 
 Feeds read_inputs(const Graph& g, const fs::path& folder, const std::string& model) {
-  if (!fs::is_directory(folder)) throw Error(ErrorCode::io, folder.string(), "no such folder");
+  if (!fs::is_directory(folder)) throw Error(ErrorCode::io, loader::path_text(folder), "no such folder");
   if (fs::exists(folder / "input_0.pb")) return read_data_set(g, folder);
   std::vector<InputSource> sources;
   for (ValueId v : g.inputs())
     if (const fs::path file = file_of_value(folder, g.entry(v).name); !file.empty())
-      sources.push_back({g.entry(v).name, file.string()});
+      sources.push_back({g.entry(v).name, loader::path_text(file)});
   if (sources.empty())
-    throw Error(ErrorCode::io, folder.string(),
+    throw Error(ErrorCode::io, loader::path_text(folder),
                 "there is no input_0.pb, and no .npy or .pb of an input's name");
   return make_feeds(g, sources, {}, model);
 }

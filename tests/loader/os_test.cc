@@ -142,7 +142,16 @@ TEST_CASE("the trusted root") {
 }
 
 #if defined(_WIN32)
-TEST_CASE("devices and streams of files") {
+TEST_CASE("paths as text") {
+  const fs::path path = L"a\u30e2\u00e9\U0001f600";
+  CHECK(loader::path_text(path) == "a\xe3\x83\xa2\xc3\xa9\xf0\x9f\x98\x80");
+  CHECK(loader::path_named(loader::path_text(path)) == path);
+  // Halves of surrogate pairs, which path::string refuses.
+  for (const wchar_t half : {wchar_t{0xd83d}, wchar_t{0xde00}})
+    CHECK(loader::path_text(std::wstring{L'x', half, L'y', half}) == "x\xef\xbf\xbdy\xef\xbf\xbd");
+}
+
+TEST_CASE("devices, streams of files, roots, and ends of names that are ignored") {
   const Folder folder;
   write_bytes(folder / "a.bin", "of a");
   for (const char* location :

@@ -17,6 +17,7 @@
 #include "tenon/array/file.hpp"
 #include "tenon/base/convert.hpp"
 #include "tenon/base/platform/exceptions.hpp"
+#include "tenon/base/platform/path.hpp"
 #include "tenon/tensor/tensor.hpp"
 
 namespace tenon::TENON_ABI {
@@ -224,7 +225,7 @@ template <Element T>
 template <Element T>
 [[nodiscard]] Csv<T> load_csv(const std::filesystem::path& file, const CsvOptions& options = {}) {
   const Storage all = array_detail::read_file(file);
-  return parse_csv<T>(array_detail::text_of(all), options, file.string());
+  return parse_csv<T>(array_detail::text_of(all), options, tenon::detail::path_text(file));
 }
 
 /// A matrix as text, one line per row; a vector is one column, a scalar one field. `names`, if any, become

@@ -10,6 +10,7 @@
 #include <system_error>
 #include <utility>
 
+#include "tenon/base/platform/path.hpp"
 #include "tenon/base/platform/stdio.hpp"
 #include "tenon/base/storage.hpp"
 
@@ -21,19 +22,20 @@ struct CloseFile {
 using File = std::unique_ptr<std::FILE, CloseFile>;
 
 [[noreturn, gnu::cold]] inline void file_failed(const std::filesystem::path& file) {
-  raise(ErrorCode::io, file.string(), std::strerror(errno));
+  raise(ErrorCode::io, tenon::detail::path_text(file), std::strerror(errno));
 }
 
 /// The bytes of a regular file, aligned to 64. Error{io} if it does not exist or cannot be read.
 inline Storage read_file(const std::filesystem::path& file) {
-  if (tenon::detail::is_other_than_file(file)) raise(ErrorCode::io, file.string(), "not a regular file");
+  if (tenon::detail::is_other_than_file(file))
+    raise(ErrorCode::io, tenon::detail::path_text(file), "not a regular file");
   const File in(tenon::detail::open_file(file, false));
   if (in == nullptr) file_failed(file);
   std::error_code failed;
   const uintmax_t bytes_of_file = tenon::detail::file_size(file, in.get(), failed);
-  if (failed) raise(ErrorCode::io, file.string(), failed.message());
+  if (failed) raise(ErrorCode::io, tenon::detail::path_text(file), failed.message());
   if (!std::in_range<std::size_t>(bytes_of_file))
-    raise(ErrorCode::out_of_memory, file.string(), "larger than the address space");
+    raise(ErrorCode::out_of_memory, tenon::detail::path_text(file), "larger than the address space");
   const auto size = static_cast<std::size_t>(bytes_of_file);
   Storage bytes = Storage::allocate(size);
   std::size_t read = 0;

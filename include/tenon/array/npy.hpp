@@ -19,6 +19,7 @@
 #include "tenon/array/file.hpp"
 #include "tenon/array/shape.hpp"
 #include "tenon/base/platform/exceptions.hpp"
+#include "tenon/base/platform/path.hpp"
 #include "tenon/kernels/move/move.hpp"
 #include "tenon/tensor/value.hpp"
 
@@ -250,10 +251,10 @@ constexpr std::string_view npy_type(DType d) {
 [[nodiscard]] inline AnyTensor load_npy(const std::filesystem::path& file) {
   const Storage all = array_detail::read_file(file);
   const std::span<const std::byte> bytes(all.as<const std::byte>(), all.size_bytes());
-  const array_detail::NpyHeader h = array_detail::NpyReader(bytes, file.string()).read();
+  const array_detail::NpyHeader h = array_detail::NpyReader(bytes, tenon::detail::path_text(file)).read();
   // numpy aligns the elements to 64 bytes: such elements are used in place.
   if (h.data % static_cast<std::size_t>(array_detail::scalar_bytes(h.dtype)) != 0)
-    return parse_npy(bytes, file.string());
+    return parse_npy(bytes, tenon::detail::path_text(file));
   return array_detail::npy_tensor(h, all.slice(h.data, static_cast<std::size_t>(h.bytes)));
 }
 /// The same with its type. Error{invalid_type} for elements of another type, Error{invalid_shape} for extents
@@ -261,8 +262,9 @@ constexpr std::string_view npy_type(DType d) {
 template <Element T, class S = AnyShape>
 [[nodiscard]] Tensor<T, S> load_npy(const std::filesystem::path& file) {
   Value v = load_npy(file);
-  return detail::attempt<Error>([&] { return std::move(v).as<T, S>(); },
-                                [&](const Error& e) { raise(e.code(), file.string(), e.message()); });
+  return detail::attempt<Error>(
+      [&] { return std::move(v).as<T, S>(); },
+      [&](const Error& e) { raise(e.code(), tenon::detail::path_text(file), e.message()); });
 }
 
 /// The bytes of a .npy file. Error{invalid_type} for types that numpy does not have, and for absent tensors.
@@ -283,7 +285,7 @@ template <Lazy E>
 /// Writes a .npy file, overwriting an existing one. Errors of to_npy, and Error{io}. save_npy("x.npy", x).
 inline void save_npy(const std::filesystem::path& file, AnyView v) {
   const std::string header =
-      array_detail::named(file.string(), [&] { return npy_header(v.dtype(), v.extents()); });
+      array_detail::named(tenon::detail::path_text(file), [&] { return npy_header(v.dtype(), v.extents()); });
   array_detail::write_file(
       file, {header, {static_cast<const char*>(v.data()), static_cast<std::size_t>(v.bytes())}});
 }
