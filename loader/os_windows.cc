@@ -59,12 +59,20 @@ bool is_regular(const Descriptor& d, const BY_HANDLE_FILE_INFORMATION& i) {
   return ::GetFileType(handle_of(d)) == FILE_TYPE_DISK && !is_link(i) && !is_folder(i);
 }
 
-// A colon names a stream of a file.
-bool names_stream(const fs::path& location) { return location.native().find(L':') != std::wstring::npos; }
+// Why a location does not name a file beneath a folder; "" if it may. A colon names a drive, or a stream of a
+// file. The system ignores dots and spaces at the end of a name, which would then be another file's.
+std::string refusal_of(const fs::path& location) {
+  if (location.native().find(L':') != std::wstring::npos) return "the path has a colon";
+  if (location.has_root_path()) return "the path is absolute";
+  for (const fs::path& part : location)
+    if (part != "." && !part.empty() && (part.native().back() == L'.' || part.native().back() == L' '))
+      return "a part of the path ends with a dot or a space";
+  return "";
+}
 
 // Opens what `location` names beneath a folder. Folders on the way are pinned while the next part is opened.
 os::Opened walk(Descriptor folder, fs::path at, const fs::path& location) {
-  if (names_stream(location)) return os::refused("the path has a colon");
+  if (const std::string why = refusal_of(location); !why.empty()) return os::refused(why);
   std::vector<Descriptor> pinned;
   pinned.push_back(std::move(folder));
   for (auto part = location.begin(); part != location.end(); ++part) {
@@ -148,7 +156,7 @@ fs::path path_of(const Descriptor& file) {
 }
 
 Opened find_beneath(const Descriptor& folder, const fs::path& location) {
-  if (names_stream(location)) return refused("the path has a colon");
+  if (const std::string why = refusal_of(location); !why.empty()) return refused(why);
   // Paths as path_of gives them have neither '/' nor ".", and the C++ library does not join them.
   std::wstring path = path_of(folder).native();
   for (const fs::path& part : location)

@@ -22,9 +22,9 @@ inline bool is_external(const onnx::TensorProto& t) {
 }
 
 /// Reads the entries without touching any file. Error{invalid_model}: no location, or one that is absolute or
-/// contains `..`, a backslash or a drive; unknown or repeated keys; invalid or negative numbers; a length
-/// that does not match the tensor's; string tensors. The key "basepath" is ignored: a model cannot say where
-/// it is.
+/// not UTF-8, or contains `..`, a backslash or a drive; unknown or repeated keys; invalid or negative
+/// numbers; a length that does not match the tensor's; string tensors. The key "basepath" is ignored: a model
+/// cannot say where it is.
 ExternalReference read_reference(const onnx::TensorProto& t);
 /// Makes a tensor refer to external data in place of its own elements.
 void set_reference(onnx::TensorProto& t, const ExternalReference& reference);

@@ -153,13 +153,17 @@ TEST_CASE("paths as text") {
 
 TEST_CASE("devices, streams of files, roots, and ends of names that are ignored") {
   const Folder folder;
+  fs::create_directory(folder / "sub");
   write_bytes(folder / "a.bin", "of a");
-  for (const char* location :
-       {"NUL", "nul", "CON", "COM1", "NUL.bin", "aux", "a.bin:stream", "a.bin::$DATA", "C:a.bin"}) {
+  const std::string rooted = "/" + (folder / "a.bin").relative_path().generic_string();
+  for (const char* const location : {"NUL", "nul", "CON", "COM1", "NUL.bin", "aux", "a.bin:stream",
+                                     "a.bin::$DATA", "C:a.bin", "a.bin.", "a.bin ", "a.bin. .", "sub./a.bin",
+                                     "sub/.. /a.bin", "sub/.../a.bin", "\\\\server\\a.bin", rooted.c_str()}) {
     INFO(location);
     CHECK(refused(os::open_beneath(folder.path(), location)));
     CHECK(refused(os::open_within(folder.path(), folder.path(), location)));
   }
+  CHECK(taken(os::open_beneath(folder.path(), "A.BIN")) == "of a");
 }
 #endif
 

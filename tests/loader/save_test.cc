@@ -315,6 +315,7 @@ TEST_CASE("a failed write leaves existing files unchanged") {
               {"m.onnx", "..", "leaves"},
               {"m.onnx", ".", "not the name of a file"},
               {"m.onnx", "a\\b", "backslash"},
+              {"m.onnx", "a\xff", "not UTF-8"},
               {"m.onnx", "c:b", "drive"},
               {"m.json", "", "JSON"},
               {"m.textproto", "", "text format"}};
