@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "tenon/base/error.hpp"
 #include "tenon/base/platform/path.hpp"
@@ -131,8 +132,23 @@ std::string random_digits();
 /// Error{io}.
 std::filesystem::path make_temporary_folder(const std::string& prefix);
 
+/// Whether the system takes a file's name, whatever its folder and extension, for a device, as Windows does
+/// "aux".
+bool names_device(const std::string& stem);
+
 /// Whether a user sees standard error.
 bool is_terminal();
+
+/// From now on the program's texts are UTF-8: paths that are strings, and what it prints, byte for byte.
+/// Windows would take them for the user's own encoding, and print a carriage return before each new line.
+void use_utf8();
+
+/// The last words of the command line, which `main` got, in UTF-8. Windows gives `main` the user's own
+/// encoding, which lacks most characters. Words that are not `main`'s are returned as they are.
+std::vector<std::string> command_line(int argc, char** argv);
+
+/// The most memory that this process has had so far, in bytes; 0 if unknown.
+int64_t peak_memory();
 
 void set_variable(const char* name, const std::string& value);
 

@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 
 #include "loader/os_parts.hpp"
 
@@ -178,6 +179,20 @@ fs::path make_temporary_folder(const std::string& prefix) {
 }
 
 bool is_terminal() { return ::isatty(STDERR_FILENO) != 0; }
+
+bool names_device(const std::string&) { return false; }
+
+void use_utf8() {}
+
+std::vector<std::string> command_line(int argc, char** argv) { return {argv, argv + argc}; }
+
+// Not from getrusage, which reports the parent's peak if that was greater.
+int64_t peak_memory() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with("VmHWM:")) return int64_t{1024} * std::strtoll(line.c_str() + 6, nullptr, 10);
+  return 0;
+}
 
 void set_variable(const char* name, const std::string& value) { ::setenv(name, value.c_str(), 1); }
 

@@ -5,9 +5,13 @@
 #include <windows.h>
 // After windows.h, whose types it needs.
 #include <bcrypt.h>
+#include <fcntl.h>
 #include <io.h>
+#include <psapi.h>
+#include <shellapi.h>
 
 #include <algorithm>
+#include <clocale>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -203,6 +207,36 @@ fs::path make_temporary_folder(const std::string& prefix) {
 }
 
 bool is_terminal() { return ::_isatty(::_fileno(stderr)) != 0; }
+
+bool names_device(const std::string& stem) {
+  wchar_t path[MAX_PATH];
+  const DWORD n = ::GetFullPathNameW(path_named(stem + ".bin").c_str(), MAX_PATH, path, nullptr);
+  return n > 0 && n < MAX_PATH && std::wstring_view(path, n).starts_with(LR"(\\.\)");
+}
+
+void use_utf8() {
+  std::setlocale(LC_CTYPE,
+                 ".UTF-8");  // which Visual C++'s paths follow; MinGW's are UTF-8, and have no such locale
+  for (std::FILE* const stream : {stdout, stderr}) ::_setmode(::_fileno(stream), _O_BINARY);
+  ::SetConsoleOutputCP(CP_UTF8);
+}
+
+std::vector<std::string> command_line(int argc, char** argv) {
+  std::vector<std::string> words(argv, argv + argc);
+  int count = 0;
+  wchar_t** const wide = ::CommandLineToArgvW(::GetCommandLineW(), &count);
+  if (wide == nullptr) return words;
+  if (count == __argc && argc <= count && std::equal(words.begin(), words.end(), __argv + (count - argc)))
+    for (int k = 0; k < argc; ++k) words[static_cast<std::size_t>(k)] = path_text(wide[count - argc + k]);
+  ::LocalFree(wide);
+  return words;
+}
+
+int64_t peak_memory() {
+  PROCESS_MEMORY_COUNTERS now{};
+  if (!::GetProcessMemoryInfo(::GetCurrentProcess(), &now, sizeof now)) return 0;
+  return static_cast<int64_t>(now.PeakWorkingSetSize);
+}
 
 void set_variable(const char* name, const std::string& value) { ::_putenv_s(name, value.c_str()); }
 

@@ -112,7 +112,10 @@ int main(int count, char** argument) try {
     else if (word == "--as") name = argument[i];
     else {
       std::istringstream list(read(argument[i]));
-      for (std::string file; std::getline(list, file);) files.push_back(file);
+      for (std::string file; std::getline(list, file);) {
+        if (file.ends_with('\r')) file.pop_back();  // CMake writes lines as the system has them
+        files.push_back(file);
+      }
     }
   }
   std::map<std::string, std::string> texts;

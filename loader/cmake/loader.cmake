@@ -214,6 +214,15 @@ if(TENON_MPI)
   list(APPEND programs tenon_mpi)
 endif()
 
+# As much stack as threads have on Linux: models at the bounds of nesting take up to 1 MiB, all that Visual C++ reserves.
+foreach(program IN LISTS programs)
+  if(MSVC)
+    target_link_options(${program} PRIVATE "LINKER:/STACK:8388608")
+  elseif(MINGW)
+    target_link_options(${program} PRIVATE "LINKER:--stack,8388608")
+  endif()
+endforeach()
+
 foreach(target tenon_loader tenon_commands ${programs} com_microsoft com_microsoft_headers)
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF)
   # Operators compile for minutes and gain nothing from -O3: the kernels have it, and Bazel's build gives -O2

@@ -1,7 +1,6 @@
 // `tenon bench`: times a model on inputs from files or at random.
 #include <algorithm>
 #include <chrono>
-#include <fstream>
 
 #include "loader/os.hpp"
 #include "loader/tool/command.hpp"
@@ -18,15 +17,6 @@ using Clock = std::chrono::steady_clock;
 
 double ms_since(Clock::time_point t) {
   return std::chrono::duration<double, std::milli>(Clock::now() - t).count();
-}
-
-// The peak resident size in MB. Not from getrusage, which reports the parent's peak if that was greater.
-double peak_mb() {
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);)
-    if (line.starts_with("VmHWM:"))
-      return static_cast<double>(std::strtoll(line.c_str() + 6, nullptr, 10)) / 1024;
-  return 0;
 }
 
 void show_progress(double done) {
@@ -123,9 +113,9 @@ int bench(Arguments arguments) {
       "\"rss_mb\": %s, "
       "\"iters\": %zu, \"threads\": %d, \"level\": \"%s\", \"version\": \"%s\"}\n",
       digits(median, 6).c_str(), digits(times[0], 6).c_str(), digits(p90, 6).c_str(),
-      digits(load_ms, 3).c_str(), digits(first_ms, 3).c_str(), digits(peak_mb(), 1).c_str(), n,
-      options.threads, std::string(simd::levels[static_cast<std::size_t>(simd::level())].name).c_str(),
-      library_version);
+      digits(load_ms, 3).c_str(), digits(first_ms, 3).c_str(),
+      digits(static_cast<double>(loader::os::peak_memory()) / (1 << 20), 1).c_str(), n, options.threads,
+      std::string(simd::levels[static_cast<std::size_t>(simd::level())].name).c_str(), library_version);
   return 0;
 }
 

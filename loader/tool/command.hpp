@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "loader/os.hpp"
 #include "loader/tool/commands.hpp"
 #include "tenon/loader.hpp"
 
@@ -19,7 +20,8 @@ struct UsageError {
 /// The words of a command line, taken one by one, and the operators that its commands know.
 class Arguments {
  public:
-  Arguments(int argc, char** argv, const Catalog& catalog) : words_(argv, argv + argc), catalog_(&catalog) {}
+  Arguments(int argc, char** argv, const Catalog& catalog)
+      : words_(loader::os::command_line(argc, argv)), catalog_(&catalog) {}
   /// The operators that models may name.
   const Registry* registry() const { return catalog_->registry; }
   /// The texts of all available headers.

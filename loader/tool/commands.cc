@@ -6,6 +6,7 @@
 #include <exception>
 
 #include "loader/display.hpp"
+#include "loader/os.hpp"
 #include "loader/tool/command.hpp"
 #include "loader/tool/embedded_headers.hpp"
 #include "tenon/base/platform/decimal.hpp"
@@ -223,6 +224,7 @@ std::vector<HeaderText> Arguments::headers() const {
 }
 
 int run_command(int argc, char** argv, const Catalog& catalog) {
+  loader::os::use_utf8();
   try {
     simd::check_request();
   } catch (const Error& e) {

@@ -100,7 +100,7 @@ void write_run(const Request& r, const fs::path& folder) {
   options.computed_only = true;
   const std::vector<std::string> names = loader::common_values(session, session, options);
   Outputs values = session.run(feeds_for(session.graph(), r), {.outputs = names});
-  std::ofstream list(folder / "list");
+  std::ofstream list(folder / "list", std::ios::binary);
   const std::vector<std::string> makers = loader::makers_of(session.graph(), names);
   for (std::size_t k = 0; k < names.size(); ++k) {
     const Type type = values[k].type();
@@ -132,7 +132,7 @@ struct Recorded {
   Value value;
 };
 std::vector<Recorded> read_run(const fs::path& folder) {
-  std::ifstream list(folder / "list");
+  std::ifstream list(folder / "list", std::ios::binary);
   std::vector<Recorded> values;
   int kind = 0, element = 0, key = 0;
   std::size_t name = 0, node = 0;

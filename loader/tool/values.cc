@@ -122,6 +122,12 @@ class KnownSymbols {
   std::map<int32_t, int64_t> extents_;
 };
 
+std::string in_small_letters(std::string text) {
+  for (char& c : text)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return text;
+}
+
 bool numpy_has(const Value& v) { return v.is_tensor() && !npy_type(v.tensor().dtype()).empty(); }
 
 }  // namespace
@@ -237,20 +243,30 @@ std::string file_stem(std::string_view name) {
   std::string stem(name.substr(0, most));
   for (char& c : stem)
     if (kept.find(c) == kept.npos) c = '_';
-  if (stem.empty() || stem.front() == '.') stem.insert(stem.begin(), '_');
+  if (stem.empty() || stem.front() == '.' || loader::os::names_device(stem)) stem.insert(stem.begin(), '_');
   return stem;
 }
 
 ValueFiles::ValueFiles(fs::path folder) : folder_(std::move(folder)) { fs::create_directories(folder_); }
 
+// Some systems ignore the case of names, and only the file tells.
+bool ValueFiles::is_taken(const Written& next) const {
+  const auto [begin, end] = written_.equal_range(in_small_letters(next.stem));
+  return std::any_of(begin, end, [&](const auto& entry) {
+    std::error_code none;
+    return entry.second.stem == next.stem || fs::equivalent(entry.second.file, next.file, none);
+  });
+}
+
 void ValueFiles::write(const std::string& name, const Value& value) {
-  const std::string first = file_stem(name);
-  std::string stem = first;
-  for (int k = 2; !taken_.insert(stem).second; ++k) stem = str_cat(first, "-", k);
-  stem += numpy_has(value) ? ".npy" : ".pb";
-  if (numpy_has(value)) write_npy(folder_ / stem, value);
-  else write_pb(folder_ / stem, value, name);
-  table_ += str_cat(stem, "\t", loader::visible(name), "\n");
+  const std::string first = file_stem(name), extension = numpy_has(value) ? ".npy" : ".pb";
+  const auto named = [&](const std::string& stem) { return Written{stem, folder_ / (stem + extension)}; };
+  Written next = named(first);
+  for (int k = 2; is_taken(next); ++k) next = named(str_cat(first, "-", k));
+  if (numpy_has(value)) write_npy(next.file, value);
+  else write_pb(next.file, value, name);
+  table_ += str_cat(next.stem, extension, "\t", loader::visible(name), "\n");
+  written_.emplace(in_small_letters(next.stem), std::move(next));
 }
 
 void ValueFiles::write_table() const { loader::write_file(folder_ / "values.tsv", table_); }

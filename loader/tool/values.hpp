@@ -1,7 +1,7 @@
 // The values of runs: read from files, generated, and written to files.
 #pragma once
 
-#include <set>
+#include <map>
 
 #include "loader/compile/compile.hpp"
 #include "loader/tool/command.hpp"
@@ -48,14 +48,20 @@ std::string file_stem(std::string_view name);
 class ValueFiles {
  public:
   explicit ValueFiles(std::filesystem::path folder);
-  /// Names that map to the same file name are distinguished by a number.
+  /// Names that map to the same file are distinguished by a number.
   void write(const std::string& name, const Value& value);
   /// Writes values.tsv: the file of each name.
   void write_table() const;
 
  private:
+  struct Written {
+    std::string stem;
+    std::filesystem::path file;
+  };
+  bool is_taken(const Written& next) const;
+
   std::filesystem::path folder_;
-  std::set<std::string> taken_;
+  std::multimap<std::string, Written> written_;  // by stems in small letters
   std::string table_;
 };
 
