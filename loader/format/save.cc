@@ -68,6 +68,7 @@ class DataFile {
           "data gets one that nothing else has");
   }
   void put_in_place() { out_.put_in_place(); }
+  const std::string& name() const { return name_; }
 
  private:
   // In parts, so that the disk writes one while the next is digested.
@@ -137,18 +138,18 @@ void serialize(const onnx::ModelProto& model, const fs::path& file, NewFile& out
   if (!whole) throw Error(ErrorCode::io, path_text(file), "the model cannot be written");
 }
 
+[[noreturn]] void refuse_name(const std::string& data, const std::string& why) {
+  throw Error(ErrorCode::invalid_argument, str_cat("external data's file '", data, "'"), why);
+}
 void check_name(const fs::path& model, const std::string& data) {
-  const auto refuse = [&](const std::string& why) {
-    throw Error(ErrorCode::invalid_argument, str_cat("external data's file '", data, "'"), why);
-  };
-  if (fs::path(data).filename() != data || data == ".")
-    refuse("is not the name of a file in the model's folder");
-  if (model.filename() == data) refuse("is the model's own file");
+  if (data.find('/') != data.npos || data == ".")
+    refuse_name(data, "is not the name of a file in the model's folder");
   try {
     check_location(data);
   } catch (const Error& e) {
-    refuse(e.message());
+    refuse_name(data, e.message());
   }
+  if (model.filename() == path_named(data)) refuse_name(data, "is the model's own file");
 }
 
 }  // namespace
@@ -218,7 +219,16 @@ void save_model(onnx::ModelProto model, const fs::path& file, const SaveOptions&
   if (data) data->set_name();
   if (format == ModelFormat::text) out.write(print_text(model) + "\n");
   else serialize(model, file, out);
-  if (data) data->put_in_place();
+  if (data) {
+    data->put_in_place();
+    // Some systems ignore the case of names. The model's file was not there before: set_name would have found
+    // it.
+    const fs::path put = folder_of(file) / path_named(data->name());
+    if (fs::equivalent(put, file, none)) {
+      fs::remove(put, none);
+      refuse_name(data->name(), "is the model's own file");
+    }
+  }
   out.put_in_place();
 }
 
