@@ -3,6 +3,7 @@
 #include "tenon/op/com.microsoft/bias_add.hpp"
 #include "tenon/op/com.microsoft/bias_gelu.hpp"
 #include "tenon/op/com.microsoft/bias_split_gelu.hpp"
+#include "tenon/op/com.microsoft/c_dist.hpp"
 #include "tenon/op/com.microsoft/dequantize_linear.hpp"
 #include "tenon/op/com.microsoft/dynamic_quantize_mat_mul.hpp"
 #include "tenon/op/com.microsoft/embed_layer_normalization.hpp"
@@ -18,6 +19,7 @@
 #include "tenon/op/com.microsoft/mat_mul_n_bits.hpp"
 #include "tenon/op/com.microsoft/moe.hpp"
 #include "tenon/op/com.microsoft/multi_head_attention.hpp"
+#include "tenon/op/com.microsoft/murmur_hash3.hpp"
 #include "tenon/op/com.microsoft/q_attention.hpp"
 #include "tenon/op/com.microsoft/q_gemm.hpp"
 #include "tenon/op/com.microsoft/q_linear_add.hpp"
@@ -204,6 +206,8 @@ TEST_CASE("ONNX Runtime's rotations divide over heads, the batch and steps") {
 TEST_CASE("ONNX Runtime's functions of elements divide over each axis") {
   CHECK(divide(ms::Gelu{}, {{4, 6}}) == Counts{4, 6});
   CHECK(divide(ms::QuickGelu{}, {{4, 6}}) == Counts{4, 6});
+  CHECK(divide(ms::MurmurHash3{}, {{4, 6}}) == Counts{4, 6});
+  CHECK(divide(ms::CDist{}, {{5, 3}, {4, 3}}) == Counts{5, 4});
   CHECK(divide(ms::FastGelu{}, {{4, 6}}) == Counts{4, 6});
   CHECK(divide(ms::FastGelu{}, {{4, 6}, {6}}) == Counts{4, 6});
   CHECK(divide(ms::BiasGelu{}, {{4, 6}, {6}}) == Counts{4, 6});

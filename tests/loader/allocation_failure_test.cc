@@ -70,7 +70,7 @@ struct Tally {
 
 /// Whether an operator may lose memory: RE2's objects own by plain pointers what their constructors have made
 /// when an allocation throws, and the library is Debian's.
-bool loses_memory(std::string_view op) { return op == "RegexFullMatch"; }
+bool loses_memory(std::string_view op) { return op == "RegexFullMatch" || op == "Tokenizer"; }
 
 /// Calls f, which gives Outputs, again and again, with another allocation failing each time. `loses` says
 /// that blocks may be lost.

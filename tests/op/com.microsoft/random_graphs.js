@@ -276,6 +276,10 @@ const operators = [
     const d = g.draw, bits = d.of([2, 4, 8]), block = d.of([16, 32]), each = 8 / bits, rows = d.between(1, 6), bytes = d.between(1, 24), blocks = Math.ceil(bytes * each / block), ids = shape(g, d.between(0, 2), 4)();
     g.add('GatherBlockQuantized', {bits, block_size: block}, [g.fresh('uint8', [rows, bytes]), g.fresh(d.of(['int32', 'int64']), ids, -rows, rows - 1), g.fresh('float', [rows, blocks], 0, 1), d.oneIn(2) ? g.fresh('uint8', [rows, Math.ceil(blocks / each)]) : null], [['float', [...ids, bytes * each]]]);
   },
+  g => {
+    const d = g.draw, k = d.between(1, 20), [m, n] = [d.between(1, 6), d.between(1, 6)];
+    g.add('CDist', {metric: d.of(['euclidean', 'sqeuclidean'])}, [g.fresh('float', [m, k]), g.fresh('float', [n, k])], [['float', [m, n]]]);
+  },
   experts(false), experts(true), attention(false), attention(true),
   g => {
     const d = g.draw, heads = d.between(1, 3), q = sequence(g, heads), [b, s, h] = q.extents, four = d.oneIn(4), keys = d.between(1, 5), past = d.oneIn(2) ? d.between(0, 3) : -1, v = !four && past < 0 && d.oneIn(3) ? heads * d.between(1, 4) : h;
