@@ -6,7 +6,8 @@
 
 namespace tenon::TENON_ABI::op {
 
-/// Y (N, sum of widths) holds the rows of all inputs (N,C) side by side as floats; (C) is one row. Where
+/// Y (N, sum of widths) holds the rows of all inputs (N,C) side by side as floats; (C) is one row. The row of
+/// an input (N,C,…) is all that has the same first index, as in ONNX Runtime; ONNX does not say. Where
 /// `inputdimensions` states the width of each input, longer rows are cut and shorter ones are followed by
 /// zeros. op::FeatureVectorizer{}(a, b) of (2,3) and (2,1) gives (2,4).
 struct FeatureVectorizer {
@@ -26,9 +27,9 @@ struct FeatureVectorizer {
     Dim rows, width = 0;
     for (int k = 0; k < i.inputs(); ++k) {
       const Dims& x = i.dims(k);
-      if (x.ranked() && x.rank() != 1 && x.rank() != 2)
-        return i.fail("input ", k, ": rank ", x.rank(), ", expected 1 or 2");
+      if (x.ranked() && x.rank() == 0) return i.fail("input ", k, ": rank 0, expected at least 1");
       Dim own = feature_count(x);
+      for (int axis = x.ranked() ? x.rank() - 2 : 0; axis > 0; --axis) own = own * x[axis];
       if (!inputdimensions.empty()) {
         own = inputdimensions[static_cast<std::size_t>(k)];
         if (!i.expect_at_least("inputdimensions", own, 0)) return;
@@ -47,7 +48,7 @@ struct FeatureVectorizer {
       for (int64_t r = begin; r < end; ++r) {
         float* to = y.data() + r * width;
         for (std::size_t k = 0; k < inputs.size(); ++k) {
-          const int64_t given = inputs[k].extent(-1),
+          const int64_t given = inputs[k].size() / rows,
                         own = inputdimensions.empty() ? given : inputdimensions[k];
           const int64_t kept = std::min(given, own);
           convert_n(to, inputs[k].data() + r * given, kept);
