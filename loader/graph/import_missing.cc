@@ -7,6 +7,11 @@ namespace {
 // What to do about operators of other domains; empty where nothing is known.
 std::string_view advice_on(std::string_view domain, std::string_view name, const Registry& registry) {
   constexpr std::string_view pack = "com.microsoft";
+  constexpr std::string_view searches[] = {"BeamSearch", "GreedySearch", "Sampling", "WhisperBeamSearch"};
+  if (domain == pack && std::ranges::find(searches, name) != std::end(searches))
+    return "Operators that generate texts are not supported: export the decoder without them, and generate "
+           "by "
+           "tenon/generate.hpp";
   if (domain == pack && registry.newest(pack) == 0)
     return "A program that links //:com_microsoft_operators, Tenon::com_microsoft in CMake, and passes a "
            "registry with register_com_microsoft has many of ONNX Runtime's operators";
@@ -76,14 +81,22 @@ void Importer::scan(const onnx::NodeProto& n, const Opsets& opsets) {
     if (a.has_t()) scan_type(a.t().data_type());
   }
   if (find_function(n) != nullptr) return;
+  if (find_operator(n, opsets).op_class != nullptr) return;
   const auto domain = canonical(n.domain());
   const auto it = opsets.find(domain);
   const bool imported = it != opsets.end();
-  if (imported && registry_.find(domain, n.op_type(), it->second).op_class != nullptr) return;
   missing_.insert(str_cat("operator ", display(domain), ".", n.op_type(),
                           imported ? str_cat(" at opset ", it->second) : " (the domain is not imported)"));
   if (const std::string_view advice = advice_on(domain, n.op_type(), registry_); !advice.empty())
     advice_.insert(advice);
+}
+
+Registry::Found Importer::find_operator(const onnx::NodeProto& n, const Opsets& opsets) const {
+  const auto domain = canonical(n.domain());
+  const auto it = opsets.find(domain);
+  if (it != opsets.end()) return registry_.find(domain, n.op_type(), it->second);
+  if (domain.empty()) return {};
+  return registry_.find(domain, n.op_type(), registry_.newest(domain));
 }
 
 }  // namespace tenon::TENON_ABI::loader

@@ -45,10 +45,7 @@ void Importer::read_node(const onnx::NodeProto& n, Scope& scope) {
 }
 
 Registry::Found Importer::find_class(const onnx::NodeProto& n, const Scope& scope) const {
-  const auto domain = canonical(n.domain());
-  const auto opset = scope.opsets->find(domain);
-  Registry::Found found;
-  if (opset != scope.opsets->end()) found = registry_.find(domain, n.op_type(), opset->second);
+  const Registry::Found found = find_operator(n, *scope.opsets);
   if (found.op_class == nullptr)
     throw Error(ErrorCode::not_supported, node_place(n), "the opsets in force have no such operator");
   return found;

@@ -79,6 +79,9 @@ class Importer {
   void scan_type(int32_t number);
   void scan(const onnx::NodeProto& n, const Opsets& opsets);
   const onnx::FunctionProto* find_function(const onnx::NodeProto& n) const;
+  // A domain other than ONNX's that is not imported has its newest version, as in ONNX Runtime: its tools
+  // write nodes of such domains without importing them.
+  Registry::Found find_operator(const onnx::NodeProto& n, const Opsets& opsets) const;
 
   // --- graphs ---
 

@@ -98,7 +98,7 @@ Version version_of(const Outline& o, const Outline::Node& n, const onnx::ModelPr
   const onnx::FunctionProto* const f = o.graphs[static_cast<std::size_t>(graph)].function;
   const auto& imports = f != nullptr && f->opset_import_size() > 0 ? f->opset_import() : model.opset_import();
   const std::string_view domain = loader::canonical(n.proto->domain());
-  int64_t opset = model.ir_version() < 3 && domain.empty() ? 1 : 0;
+  int64_t opset = !domain.empty() ? registry.newest(domain) : model.ir_version() < 3 ? 1 : 0;
   for (const auto& i : imports)
     if (loader::canonical(i.domain()) == domain) opset = i.version();
   if (opset < 1 || opset > 1'000'000) return {};

@@ -97,6 +97,28 @@ TEST_CASE("results of calls have the names that the caller gives them") {
   CHECK(name_of("dx").starts_with("dx/"));
 }
 
+TEST_CASE("a domain that is not imported has its newest version") {
+  Model m = small();
+  m.proto().mutable_graph()->mutable_node(0)->set_domain("ai.onnx.ml");
+  m.proto().mutable_graph()->mutable_node(0)->set_op_type("Binarizer");
+  m.proto().mutable_graph()->mutable_node(0)->mutable_input()->RemoveLast();
+  CHECK(result(m, true) == std::vector<float>{0, 1, 1});
+  const auto inner = [&] {
+    return m.proto().mutable_graph()->mutable_node(1)->mutable_attribute(0)->mutable_g();
+  };
+  inner()->mutable_node(0)->set_domain("ai.onnx.ml");
+  inner()->mutable_node(0)->set_op_type("Binarizer");
+  CHECK(result(m, true) == std::vector<float>{0, 1, 1});
+  inner()->mutable_node(0)->set_op_type("Unknown");
+  CHECK_THROWS_WITH_AS(m.graph(), doctest::Contains("ai.onnx.ml.Unknown (the domain is not imported)"),
+                       Error);
+  // ONNX's own operators differ too much among its versions.
+  m = small();
+  m.proto().mutable_opset_import(0)->set_domain("ai.onnx.ml");
+  m.proto().mutable_opset_import(0)->set_version(1);
+  CHECK_THROWS_WITH_AS(m.graph(), doctest::Contains("ai.onnx.Mul (the domain is not imported)"), Error);
+}
+
 TEST_CASE("a model made by edits") {
   Model m;
   m.add_input("float[batch, 3] x");
