@@ -100,6 +100,12 @@ struct CausalConvWithState {
     }
     return {back(made[0], extent(to, to.input(0), x[1], 1)), back(made[1], ints(to, {before}))};
   }
+  template <class L>
+  void loops(L& l) const {
+    const int channels = channels_last != 0 ? 2 : 1;
+    l.over({{0, 0}, {3, 0}}, {{0, 0}, {1, 0}});
+    l.over({{0, channels}, {1, 0}, {2, 0}, {3, channels}}, {{0, channels}, {1, channels}});
+  }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 
  private:

@@ -147,6 +147,10 @@ struct DynamicQuantizeLSTM {
       if (y_c) std::copy_n(c, states, y_c.data() + d * states);
     }
   }
+  template <class L>
+  double multiplications(const L& l) const {
+    return recurrent_multiplications(l);
+  }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 
  private:

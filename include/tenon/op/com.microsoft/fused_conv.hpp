@@ -61,6 +61,11 @@ struct FusedConv {
     if (activation_params.size() > 1) f.second = activation_params[1];
     return f.lower(to, y, to.in(0).type.element);
   }
+  template <class L>
+  void loops(L& l) const {
+    const bool sums = std::string_view(activation).empty();
+    add_convolution_loops(l, {.group = group, .sums = sums}, {{2, 0}, {3, 1}}, {{3, 0}}, {2, 3});
+  }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 

@@ -60,6 +60,10 @@ struct GroupNorm {
     if (channels_last != 0) y = to.add(Transpose{.perm = {0, 2, 3, 1}}, {y});
     return cast(y, type);
   }
+  template <class L>
+  void loops(L& l) const {
+    l.over({{0, 0}}, {{0, 0}});
+  }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 

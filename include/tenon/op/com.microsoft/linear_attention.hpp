@@ -2,6 +2,8 @@
 // github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md#com.microsoft.LinearAttention
 #pragma once
 
+#include <numeric>
+
 #include "tenon/op/families/function_body.hpp"
 #include "tenon/op/math/expand.hpp"
 #include "tenon/op/nn/linear_attention.hpp"
@@ -89,6 +91,18 @@ struct LinearAttention {
         {repeated(to, to.input(0), q, std::max(q, kv), size), repeated(to, to.input(1), heads, kv, size),
          to.input(2), to.input(3), gated() ? to.input(4) : -1, delta() ? to.input(5) : -1},
         2);
+  }
+  template <class L>
+  void loops(L& l) const {
+    // Groups of heads that share a head of the queries, of the keys, or of the values.
+    if (l.dims(0).rank() != 3 || l.dims(1).rank() != 3) return;
+    const Dim size = l.dims(0)[2] / *q_num_heads;
+    const Dim keys = size.known() && !size.is(0) ? l.dims(1)[2] / size : Dim();
+    if (!keys.known()) return;
+    l.over({{0, 2}, {1, 2}, {2, 2}, {3, 1}, {4, 2}, {5, l.stretched(5, 2, 3)}}, {{0, 2}, {1, 1}},
+           std::gcd(std::gcd(*q_num_heads, *kv_num_heads), keys.value()))
+        .attributes = {"kv_num_heads", "q_num_heads"};
+    l.over({{0, 0}, {1, 0}, {2, 0}, {3, 0}, {4, 0}, {5, 0}}, {{0, 0}, {1, 0}});
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 

@@ -47,6 +47,11 @@ struct NhwcConv {
                                     channels_first(to, to.input(1), rank, true), to.input(2)});
     return channels_back(to, y, rank, true);
   }
+  template <class L>
+  void loops(L& l) const {
+    const int last = l.dims(0).rank() - 1;
+    if (last > 0) add_convolution_loops(l, {.group = group, .inputs = last, .channels = last});
+  }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 

@@ -49,6 +49,10 @@ struct NhwcMaxPool {
     return channels_back(to, to.add(rounded_up(pool), {channels_first(to, to.input(0), rank, true)}), rank,
                          true);
   }
+  template <class L>
+  void loops(L& l) const {
+    if (const int last = l.dims(0).rank() - 1; last > 0) add_channel_loops(l, last);
+  }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 

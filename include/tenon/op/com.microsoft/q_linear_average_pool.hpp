@@ -59,6 +59,10 @@ struct QLinearAveragePool {
     const int32_t y = to.add(rounded_up(pool), {channels_first(to, dequantized(to, 0, 1, 2), rank, last)});
     return quantized(to, channels_back(to, y, rank, last), 3, 4, to.in(0).type.element);
   }
+  template <class L>
+  void loops(L& l) const {
+    if (const int last = l.dims(0).rank() - 1; last > 0) add_channel_loops(l, channels_last != 0 ? last : 1);
+  }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
@@ -96,6 +100,10 @@ struct QLinearGlobalAveragePool {
     if (!to.dims(0).ranked()) return -1;
     const int32_t y = to.add(GlobalAveragePool{}, {channels_first(to, dequantized(to, 0, 1, 2), rank, last)});
     return quantized(to, channels_back(to, y, rank, last), 3, 4, to.in(0).type.element);
+  }
+  template <class L>
+  void loops(L& l) const {
+    if (const int last = l.dims(0).rank() - 1; last > 0) add_channel_loops(l, channels_last != 0 ? last : 1);
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };

@@ -69,6 +69,14 @@ struct QLinearConv {
                       to.input(4), to.input(5), to.input(6), to.input(7), to.input(8)});
     return channels_back(to, y, rank, last);
   }
+  template <class L>
+  void loops(L& l) const {
+    const int last = channels_last != 0 ? l.dims(0).rank() - 1 : 1;
+    if (last < 1) return;
+    // Scales and zero points of W may be for each channel.
+    add_convolution_loops(l, {.group = group, .weights = 3, .channels = last, .sums = false},
+                          {{4, l.stretched(4, 0, 1)}, {5, l.stretched(5, 0, 1)}, {8, 0}});
+  }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 

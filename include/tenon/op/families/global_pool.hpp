@@ -30,6 +30,10 @@ struct GlobalPool {
   void compute(TensorView<const T> x, TensorView<T> y) const {
     reduce<F>(x, spatial_axes(x.rank()), y);
   }
+  template <class L>
+  void loops(L& l) const {
+    add_channel_loops(l);
+  }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 

@@ -231,4 +231,17 @@ void run_recurrent(std::string_view name, const RecurrentForm& form, const Recur
   if (o.y_h) narrow(h1, o.y_h.data(), o.y_h.size());
 }
 
+/// The loop over the batch. A state needs the whole one before it, so that there is none over its numbers.
+template <class L>
+void add_recurrent_loops(L& l, int64_t layout) {
+  const int x = layout == 0 ? 1 : 0, y = layout == 0 ? 2 : 0;
+  l.over({{0, x}, {4, 0}, {5, x}, {6, x}}, {{0, y}, {1, x}, {2, x}});
+}
+
+/// The multiplications of the products with W and R, of all steps.
+template <class L>
+double recurrent_multiplications(const L& l) {
+  return l.extent(l.dims(0), 0) * l.extent(l.dims(0), 1) * (l.elements(l.dims(1)) + l.elements(l.dims(2)));
+}
+
 }  // namespace tenon::TENON_ABI::op

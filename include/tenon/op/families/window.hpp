@@ -237,15 +237,38 @@ struct WindowLayout {
   }
 };
 
-/// The loops of a convolution of X (N, C, ...) and W, which has Y's channels along axis `outputs`, 0 or 1,
-/// and X's along the other one: over Y's channels and the sum over X's, or over groups; and over the batch.
+/// What determines the loops of a convolution of X, operand 0, and W.
+struct ConvolutionForm {
+  int64_t group = 1;
+  int weights = 1;              ///< the number of W
+  int outputs = 0, inputs = 1;  ///< W's axes of Y's channels and of X's
+  int channels = 1;             ///< the axis of channels of X and Y
+  bool sums = true;             ///< Y is the sum over X's channels, and no function of it
+};
+
+/// Over Y's channels and the sum over X's, or over groups; and over the batch. `of_outputs` and `of_batch`
+/// are other operands' axes, and `once` are the addends of the sum.
 template <class L>
-void add_convolution_loops(L& l, int64_t group, int outputs) {
-  if (group == 1) {
-    l.over({{1, outputs}, {2, 0}}, {{0, 1}});
-    l.sum({{0, 1}, {1, 1 - outputs}}).once = {2};
-  } else l.over({{0, 1}, {1, 0}, {2, 0}}, {{0, 1}}, group).attributes = {"group"};
+void add_convolution_loops(L& l, const ConvolutionForm& c, typename L::Axes of_outputs = {{2, 0}},
+                           typename L::Axes of_batch = {}, std::vector<int> once = {2}) {
+  of_outputs.insert(of_outputs.begin(), {c.weights, c.group == 1 ? c.outputs : 0});
+  if (c.group == 1) {
+    l.over(std::move(of_outputs), {{0, c.channels}});
+    if (c.sums) l.sum({{0, c.channels}, {c.weights, c.inputs}}).once = std::move(once);
+  } else {
+    of_outputs.insert(of_outputs.begin(), {0, c.channels});
+    l.over(std::move(of_outputs), {{0, c.channels}}, c.group).attributes = {"group"};
+  }
+  of_batch.push_back({0, 0});
+  l.over(std::move(of_batch), {{0, 0}});
+}
+
+/// The loops of a pool, or of another function of each channel: over the batch and over channels.
+template <class L>
+void add_channel_loops(L& l, int channels = 1, typename L::Axes of_channels = {}) {
   l.over({{0, 0}}, {{0, 0}});
+  of_channels.push_back({0, channels});
+  l.over(std::move(of_channels), {{0, channels}});
 }
 
 }  // namespace tenon::TENON_ABI::op

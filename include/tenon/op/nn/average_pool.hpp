@@ -49,6 +49,10 @@ struct AveragePool {
     kernels::average_pool(args);
     narrow(args.y, y.data(), y.size());
   }
+  template <class L>
+  void loops(L& l) const {
+    add_channel_loops(l);
+  }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 

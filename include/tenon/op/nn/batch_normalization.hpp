@@ -131,6 +131,10 @@ struct BatchNormalization {
                                                     training_mode != 0, momentum,
                                                     {running_mean, running_var, {}, {}});
   }
+  template <class L>
+  void loops(L& l) const {
+    if (training_mode == 0) add_channel_loops(l, 1, {{1, 0}, {2, 0}, {3, 0}, {4, 0}});
+  }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 

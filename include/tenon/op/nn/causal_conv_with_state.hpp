@@ -106,6 +106,11 @@ struct CausalConvWithState {
     }
     narrow(args.y, output.data(), output.size());
   }
+  template <class L>
+  void loops(L& l) const {
+    l.over({{0, 0}, {3, 0}}, {{0, 0}, {1, 0}});
+    l.over({{0, 1}, {1, 0}, {2, 0}, {3, 1}}, {{0, 1}, {1, 1}});
+  }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 
  private:

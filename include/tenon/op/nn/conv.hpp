@@ -49,7 +49,7 @@ struct Conv {
   }
   template <class L>
   void loops(L& l) const {
-    add_convolution_loops(l, group, 0);
+    add_convolution_loops(l, {.group = group});
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };

@@ -1,6 +1,8 @@
 // ConvInteger: convolution of 8-bit integers, in 32 bits.   onnx.ai/onnx/operators/onnx__ConvInteger.html
 #pragma once
 
+#include <algorithm>
+
 #include "tenon/op/families/quantized_conv.hpp"
 
 namespace tenon::TENON_ABI::op {
@@ -41,6 +43,14 @@ struct ConvInteger {
   template <class T>
   void compute(AnyView x, AnyView w, AnyView x_zero, AnyView w_zero, TensorView<T> y) const {
     if (!y.empty()) quantized_conv(window(), group, x, x_zero, w, w_zero, nullptr, y.extents(), y.data());
+  }
+  template <class L>
+  void loops(L& l) const {
+    add_convolution_loops(l, {.group = group}, {{3, l.stretched(3, 0, 1)}}, {}, {});
+  }
+  template <class L>
+  double multiplications(const L& l) const {
+    return l.elements(l.out(0)) * l.elements(l.dims(1)) / std::max(1.0, l.extent(l.dims(1), 0));
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };

@@ -106,7 +106,7 @@ struct ConvTranspose {
   }
   template <class L>
   void loops(L& l) const {
-    add_convolution_loops(l, group, 1);
+    add_convolution_loops(l, {.group = group, .outputs = 1, .inputs = 0});
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 

@@ -44,6 +44,10 @@ struct GlobalLpPool {
   void compute(TensorView<const T> x, TensorView<T> y) const {
     global_lp_pool_detail::global_lp_pool(x, static_cast<double>(p), y);
   }
+  template <class L>
+  void loops(L& l) const {
+    add_channel_loops(l);
+  }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 

@@ -28,6 +28,10 @@ struct InstanceNormalization {
                TensorView<T> output) const {
     normalize_groups(input, scale.size(), scale.data(), b.data(), epsilon, output);
   }
+  template <class L>
+  void loops(L& l) const {
+    add_channel_loops(l, 1, {{1, 0}, {2, 0}});
+  }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 

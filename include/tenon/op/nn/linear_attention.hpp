@@ -122,6 +122,19 @@ struct LinearAttention {
         narrow(a.state, static_cast<S*>(present_state.data()), n);
       });
   }
+  template <class L>
+  void loops(L& l) const {
+    l.over({{0, 2}, {1, 2}, {2, 2}, {3, 1}, {4, 2}, {5, l.stretched(5, 2, 3)}}, {{0, 2}, {1, 1}},
+           *kv_num_heads)
+        .attributes = {"kv_num_heads", "q_num_heads"};
+    l.over({{0, 0}, {1, 0}, {2, 0}, {3, 0}, {4, 0}, {5, 0}}, {{0, 0}, {1, 0}});
+  }
+  /// Of each step, the update of the state and its product with the queries.
+  template <class L>
+  double multiplications(const L& l) const {
+    const auto q = static_cast<double>(*q_num_heads), kv = static_cast<double>(*kv_num_heads);
+    return l.elements(l.out(1)) * l.extent(l.dims(0), 1) * (1 + q / kv);
+  }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 
  private:

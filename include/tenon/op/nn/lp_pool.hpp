@@ -58,6 +58,10 @@ struct LpPool {
   void compute(TensorView<const T> x, TensorView<T> y) const {
     lp_pool_detail::lp_pool(x, window(), static_cast<double>(p), y);
   }
+  template <class L>
+  void loops(L& l) const {
+    add_channel_loops(l);
+  }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 

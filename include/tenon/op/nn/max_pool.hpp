@@ -59,6 +59,11 @@ struct MaxPool {
     kernels::max_pool(args);
     narrow(args.y, y.data(), y.size());
   }
+  template <class L>
+  void loops(L& l) const {
+    // Indices count the elements of the whole.
+    if (l.outputs() == 1) add_channel_loops(l);
+  }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 

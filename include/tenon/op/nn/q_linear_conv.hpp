@@ -1,6 +1,8 @@
 // QLinearConv: convolution of quantised tensors.   onnx.ai/onnx/operators/onnx__QLinearConv.html
 #pragma once
 
+#include <algorithm>
+
 #include "tenon/base/scratch.hpp"
 #include "tenon/kernels/requantize.hpp"
 #include "tenon/op/families/quantized_conv.hpp"
@@ -71,6 +73,16 @@ struct QLinearConv {
                             .row_scale = scales,
                             .row_scales = channels,
                             .zero = y_zero.data()});
+  }
+  template <class L>
+  void loops(L& l) const {
+    // Scales and zero points of W may be for each channel.
+    add_convolution_loops(l, {.group = group, .weights = 3, .sums = false},
+                          {{4, l.stretched(4, 0, 1)}, {5, l.stretched(5, 0, 1)}, {8, 0}});
+  }
+  template <class L>
+  double multiplications(const L& l) const {
+    return l.elements(l.out(0)) * l.elements(l.dims(3)) / std::max(1.0, l.extent(l.dims(3), 0));
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };

@@ -86,6 +86,14 @@ struct LSTM {
         });
     if (y_c) narrow(c1, y_c.data(), y_c.size());
   }
+  template <class L>
+  void loops(L& l) const {
+    add_recurrent_loops(l, layout);
+  }
+  template <class L>
+  double multiplications(const L& l) const {
+    return recurrent_multiplications(l);
+  }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 

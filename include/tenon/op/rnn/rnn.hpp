@@ -50,6 +50,14 @@ struct RNN {
           kernels::simple_rnn(a);
         });
   }
+  template <class L>
+  void loops(L& l) const {
+    add_recurrent_loops(l, layout);
+  }
+  template <class L>
+  double multiplications(const L& l) const {
+    return recurrent_multiplications(l);
+  }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
