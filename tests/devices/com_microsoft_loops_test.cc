@@ -158,23 +158,33 @@ TEST_CASE("Attention of projected heads divides over these and the batch") {
                3) == Counts{6, 2});
 }
 
-TEST_CASE("Attention with its projections divides over heads") {
-  CHECK(divide(ms::Attention{.num_heads = 6}, {{2, 3, 5}, {5, 36}, {36}}) == Counts{6});
+TEST_CASE("Attention with its projections divides over heads and the batch") {
+  CHECK(divide(ms::Attention{.num_heads = 6}, {{2, 3, 5}, {5, 36}, {36}}) == Counts{6, 2});
   CHECK(divide(ms::Attention{.num_heads = 3, .unidirectional = 1},
                {{1, 3, 5}, {5, 36}, {}, {}, {2, 1, 3, 2, 4}}, 2) == Counts{3});
-  CHECK(divide(ms::Attention{.num_heads = 4}, {{2, 3, 5}, {5, 48}, {48}, {}, {}, {1, 4, 3, 3}}) == Counts{4});
-  CHECK(divide(ms::Attention{.num_heads = 4}, {{2, 3, 5}, {5, 48}, {48}, {}, {}, {2, 1, 3, 3}}) == Counts{4});
+  CHECK(divide(ms::Attention{.num_heads = 4}, {{2, 3, 5}, {5, 48}, {48}, {}, {}, {1, 4, 3, 3}}) ==
+        Counts{4, 2});
+  CHECK(divide(ms::Attention{.num_heads = 4}, {{2, 3, 5}, {5, 48}, {48}, {}, {}, {2, 1, 3, 3}}) ==
+        Counts{4, 2});
   CHECK(divide(ms::Attention{.num_heads = 2, .qkv_hidden_sizes = {4, 4, 6}}, {{2, 3, 5}, {5, 14}, {14}}) ==
-        Counts{});
+        Counts{2});
+  // Masks: of keys, of each query's keys, numbers of keys, with the first ones, and one that excludes
+  // nothing.
+  const ms::Attention op{.num_heads = 4};
+  for (const Operand& mask :
+       {Operand(ints({2, 3}, 0, 1)), Operand(ints({2, 3, 3}, 0, 1)), Operand(ints({3, 2})),
+        Operand(ints({3, 2, 0, 1})), Operand(ints({2, 1}, 1, 1)), Operand(ints({1, 1}, 1, 1))})
+    CHECK(divide(op, {{2, 3, 5}, {5, 48}, {48}, mask}) == Counts{4, 2});
+  CHECK(divide(op, {{2, 3, 5}, {5, 48}, {48}, ints({3, 2, 0, 3, 5, 0, 3, 5})}) == Counts{4});
 }
 
-TEST_CASE("Quantised attention with its projections divides over heads") {
+TEST_CASE("Quantised attention with its projections divides over heads and the batch") {
   const auto x = bytes({2, 3, 5}), zero = bytes({1});
   const auto w = integers<int8_t>({5, 36}), zeros = integers<int8_t>({36}, -2, 2);
   const ms::QAttention op{.num_heads = 3};
-  CHECK(divide(op, {x, w, {36}, {1}, {1}}) == Counts{3});
+  CHECK(divide(op, {x, w, {36}, {1}, {1}}) == Counts{3, 2});
   CHECK(divide(op, {x, w, {36}, {1}, {36}, ints({2, 5}, 0, 1), zero, zeros, {2, 2, 3, 2, 4}}, 2) ==
-        Counts{3});
+        Counts{3, 2});
 }
 
 TEST_CASE("ONNX Runtime's normalisations divide over rows") {

@@ -60,12 +60,9 @@ struct Attention {
                                 .scale = scale,
                                 .type = to.in(0).type.element});
   }
-  /// Over heads, whose columns lie in each of the three parts.
   template <class L>
   void loops(L& l) const {
-    if (!qkv_hidden_sizes.empty()) return;
-    l.over({{1, 1, 3}, {2, 0, 3}, {4, 2}, {5, l.stretched(5, 1, 4)}}, {{0, 2}, {1, 2}}, num_heads.value_or(0))
-        .attributes = {"num_heads"};
+    add_projected_attention_loops(l, operands());
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 

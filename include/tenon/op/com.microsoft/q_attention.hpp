@@ -66,12 +66,9 @@ struct QAttention {
         to, operands(), all,
         {.causal = unidirectional != 0, .filter = mask_filter_value, .scale = scale, .type = DType::float32});
   }
-  /// Over heads, whose columns lie in each of the three parts.
   template <class L>
   void loops(L& l) const {
-    l.over({{1, 1, 3}, {2, 0, 3}, {4, l.stretched(4, 1, 2), 3}, {7, l.stretched(7, 1, 2), 3}, {8, 2}},
-           {{0, 2}, {1, 2}}, num_heads.value_or(0))
-        .attributes = {"num_heads"};
+    add_projected_attention_loops(l, operands(), {4, 7});
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 

@@ -266,6 +266,29 @@ constexpr void infer_projected_attention(Infer& i, const ProjectedAttention& o) 
   i.out(1, {2, x[0], heads, all, size});
 }
 
+/// The loops over heads, whose columns lie in each of three equal parts, and over the batch. `scales`: other
+/// operands that may have an element for each column.
+template <class L>
+void add_projected_attention_loops(L& l, const ProjectedAttention& o,
+                                   std::initializer_list<int> scales = {}) {
+  if (o.sizes.empty()) {
+    typename L::Axes in{
+        {o.weights, 1, 3}, {o.bias, 0, 3}, {o.past, 2}, {o.scores_bias, l.stretched(o.scores_bias, 1, 4)}};
+    for (const int scale : scales) in.push_back({scale, l.stretched(scale, 0, 1), 3});
+    l.over(std::move(in), {{0, 2}, {1, 2}}, o.heads).attributes = {"num_heads"};
+  }
+  const Dims &x = l.dims(0), &mask = l.dims(o.mask);
+  if (!x.ranked() || (l.has(o.mask) && !mask.ranked())) return;
+  // The numbers of keys, then the first keys.
+  const bool bounds = mask.rank() == 1 && mask[0].same(x[0] * 2);
+  if (mask.rank() == 1 && !bounds && !mask[0].same(x[0])) return;
+  l.over({{0, 0},
+          {o.mask, l.stretched(o.mask, 0, mask.rank()), bounds ? 2 : 1},
+          {o.past, 1},
+          {o.scores_bias, l.stretched(o.scores_bias, 0, 4)}},
+         {{0, 0}, {1, 1}});
+}
+
 /// The nodes of an attention whose Q, K and V are parts of the value `all`; `body` has what attributes state.
 template <class L>
 std::vector<int32_t> projected_attention(L& to, const ProjectedAttention& o, int32_t all,
