@@ -107,9 +107,7 @@ class TensorCuts {
   };
 
   bool is_constant(ValueId v) const { return graph_.entry(v).source == Graph::Source::constant; }
-  static double bytes(const Graph::ValueEntry& e) {
-    return static_cast<double>(elements_of(e.info)) * bits_of(e.info.type.element) / 8;
-  }
+  static double bytes(const Graph::ValueEntry& e) { return static_cast<double>(bytes_of(e.info)); }
   std::size_t vertex(ValueId v, int axis) const {
     return first_[static_cast<std::size_t>(v)] + static_cast<std::size_t>(axis);
   }

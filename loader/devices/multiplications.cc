@@ -95,6 +95,8 @@ int64_t elements_of(const op::Info& info) {
   return std::min<int64_t>(count, INT64_MAX / 64);
 }
 
+int64_t bytes_of(const op::Info& info) { return packed_bytes(elements_of(info), info.type.element); }
+
 Product product_of(const Graph& graph, const Graph::Node& node) { return product_at_depth(graph, node, 0); }
 
 }  // namespace tenon::TENON_ABI::loader

@@ -1,4 +1,4 @@
-// The work of nodes, from their extents.
+// The work of nodes, and the sizes of values, from their extents.
 #pragma once
 
 #include "tenon/graph/graph.hpp"
@@ -8,6 +8,7 @@ namespace tenon::TENON_ABI::loader {
 /// The elements of a tensor. Extents that are not known count as 1; 0 if the rank is not, or for other
 /// values.
 int64_t elements_of(const op::Info& info);
+int64_t bytes_of(const op::Info& info);  ///< of these elements
 
 struct Product {
   int64_t multiplications = 0;  ///< 0: the node is no product. At most 2^42

@@ -45,8 +45,6 @@ class CountingTransport final : public devices::Transport {
   int rank_, size_;
 };
 
-int64_t bytes_of(const op::Info& info) { return packed_bytes(elements_of(info), info.type.element); }
-
 // The bytes of each piece of an axis, whose first `extent` elements take `bytes`.
 std::vector<std::size_t> blocks_of(const std::vector<int64_t>& pieces, int64_t extent, int64_t bytes) {
   std::vector<std::size_t> sizes;

@@ -101,7 +101,7 @@ class StageDivision {
       if (made[v] == 0 || read[v] < made[v]) continue;
       const op::Info& info = graph_.values()[v].info;
       const Passing value{.fixed = !devices::detail::is_movable(info.type),
-                          .bytes = static_cast<double>(elements_of(info)) * bits_of(info.type.element) / 8};
+                          .bytes = static_cast<double>(bytes_of(info))};
       change[made[v]].add(value, 1);
       change[read[v] + 1].add(value, -1);
     }
