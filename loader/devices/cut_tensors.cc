@@ -76,6 +76,7 @@ class TensorCuts {
       for (int axis = 0; axis < rank; ++axis) parent_.push_back(parent_.size());
       if (e.source == Graph::Source::constant) constants_ += bytes(e);
     }
+    find_weights();
     std::vector<std::vector<Use>> uses;
     for (const std::size_t n : nodes_) uses.push_back(uses_of(n));
     reach_.resize(parent_.size());
@@ -106,7 +107,22 @@ class TensorCuts {
     op::WorkLoop loop;
   };
 
-  bool is_constant(ValueId v) const { return graph_.entry(v).source == Graph::Source::constant; }
+  bool is_constant(ValueId v) const { return weights_[static_cast<std::size_t>(v)]; }
+  // Constants, and what other nodes than these compute from constants alone: each device computes its part.
+  void find_weights() {
+    for (const Graph::ValueEntry& e : graph_.values())
+      weights_.push_back(e.source == Graph::Source::constant);
+    const std::set<std::size_t> own(nodes_.begin(), nodes_.end());
+    for (std::size_t k = 0; k < graph_.nodes().size(); ++k) {
+      const Graph::Node& n = graph_.nodes()[k];
+      const auto constant = [&](ValueId v) { return v < 0 || is_constant(v); };
+      if (own.contains(k) || !n.op.spec().deterministic || !n.captures.empty() ||
+          !std::ranges::all_of(n.inputs, constant))
+        continue;
+      for (const ValueId v : n.outputs)
+        if (v >= 0) weights_[static_cast<std::size_t>(v)] = true;
+    }
+  }
   static double bytes(const Graph::ValueEntry& e) { return static_cast<double>(bytes_of(e.info)); }
   std::size_t vertex(ValueId v, int axis) const {
     return first_[static_cast<std::size_t>(v)] + static_cast<std::size_t>(axis);
@@ -282,6 +298,7 @@ class TensorCuts {
   const Ranks& devices_;
   int64_t pieces_;
   std::vector<std::size_t> first_, parent_;  // of the axes of all values; a group shares a root
+  std::vector<bool> weights_;                // by value
   std::vector<int> reach_;                   // of each axis: the greatest reach of its uses
   std::vector<Use> uses_;
   std::map<std::size_t, AxisGroup> groups_;  // by root

@@ -41,6 +41,7 @@ class RandomGraph {
   Placement placement(int devices) {
     Placement placement{.devices = devices};
     for (const Graph::Node& n : g_.nodes()) {
+      if (below(4) == 0) continue;
       NodePlacement& p = placement.nodes[g_.entry(n.outputs[0]).name];
       if (below(3) == 0) p.stage = below(3);
       for (const auto* list : {&n.inputs, &n.outputs})
@@ -70,7 +71,10 @@ class RandomGraph {
     if (!rows.known() || !columns.known()) return add(op::Relu{}, {x});
     switch (below(15)) {
       case 0: return add(op::Add{}, {x, weights({columns.value()})});
-      case 1: return add(op::MatMul{}, {x, weights({columns.value(), 8})});
+      case 1: {
+        if (below(2) == 0) return add(op::MatMul{}, {x, weights({columns.value(), 8})});
+        return add(op::MatMul{}, {x, add(op::Transpose{}, {weights({8, columns.value()})})});
+      }
       case 2: return add(op::MatMul{}, {x, add(op::Transpose{.perm = {0, 2, 1}}, {x})});
       case 3: return add(op::Softmax{.axis = below(3)}, {x});
       case 4: return add(op::ReduceSum{}, {x, list({below(3)})});

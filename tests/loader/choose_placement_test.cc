@@ -1,6 +1,8 @@
 // Placements that are chosen for graphs: what is cut where, what ranks hold and send, and that runs agree.
 #include "loader/devices/choose_placement.hpp"
 
+#include <tuple>
+
 #include "loader/devices/multiplications.hpp"
 #include "loader/devices/stages.hpp"
 #include "tenon/graph/body.hpp"
@@ -234,6 +236,24 @@ TEST_CASE("Products whose pieces the next operator cannot take are gathered") {
     CHECK(run(b, placement) <= 1e-6);
     CHECK(held(loader::rank_costs(b.g, placement)) <=
           (24 + n - 1) / n * 8 * 4 + (8 + n - 1) / n * 8 * 4 + 3 * 3 * 8);
+  }
+}
+
+TEST_CASE("Weights that other nodes turn are cut, within stages too") {
+  Built b;
+  ValueId x = b.input({4, 8});
+  for (const auto& [name, in, out] : {std::tuple{"1", 8, 24}, {"2", 24, 8}, {"3", 8, 24}, {"4", 24, 8}}) {
+    const std::string n = name;
+    const ValueId w = b.weights("w" + n, {out, in}), t = b.add("t" + n, op::Transpose{}, {w});
+    x = b.add("r" + n, op::Relu{}, {b.add("p" + n, op::MatMul{}, {x, t})});
+  }
+  b.g.add_output("y", x);
+  for (const int stages : {1, 2}) {
+    CAPTURE(stages);
+    const Placement placement = loader::choose_placement(b.g, {.devices = 4, .stages = stages});
+    CHECK(run(b, placement) <= 1e-6);
+    // Between stages, also where a slice lies.
+    CHECK(held(loader::rank_costs(b.g, placement)) <= bytes_of_constants(b.g) / 4 + 24);
   }
 }
 

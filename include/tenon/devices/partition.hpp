@@ -30,14 +30,22 @@ class Partition {
  public:
   Partition(const Graph& graph, const Placement& placement, const std::shared_ptr<Transport>& transport,
             const PartitionOptions& options)
-      : from_(graph), to_(graph, transport, options.read_constant), choice_(graph, placement, options, to_) {}
+      : from_(graph),
+        to_(graph, transport, options.read_constant),
+        choice_(graph, placement, options, to_),
+        makers_(graph.values().size()) {
+    to_.set_make([this](ValueId v, const AxisPart& part) { return make(v, part); });
+  }
 
   Graph take() && {
     std::vector<ValueId> outputs;
     for (const auto& [name, v] : from_.outputs()) outputs.push_back(v);
     const std::vector<bool> needed = from_.needed_by(outputs);
-    for (const Graph::Node& n : from_.nodes())
-      if (Graph::makes(n, needed)) add(n);
+    for (const Graph::Node& n : from_.nodes()) {
+      if (!Graph::makes(n, needed)) continue;
+      if (depends_on_constants(n)) make_when_read(n);
+      else add(n);
+    }
     std::vector<std::pair<std::string, ValueId>> results;
     for (const auto& [name, v] : from_.outputs()) {
       to_.set_place(str_cat("output '", name, "'"));
@@ -48,6 +56,47 @@ class Partition {
   }
 
  private:
+  // --- nodes over weights alone ---
+
+  // Each rank adds such nodes where it reads their results, for the part of them that it reads.
+  bool depends_on_constants(const Graph::Node& n) const {
+    const auto constant = [&](ValueId v) {
+      return v < 0 || from_.entry(v).source == Graph::Source::constant ||
+             makers_[static_cast<std::size_t>(v)];
+    };
+    const auto divisible = [&](ValueId v) { return is_divisible(from_.entry(v).info.type); };
+    return n.op.spec().deterministic && n.captures.empty() && choice_.is_free(n) &&
+           std::ranges::all_of(n.inputs, constant) && std::ranges::all_of(n.outputs, divisible);
+  }
+  void make_when_read(const Graph::Node& n) {
+    for (const ValueId v : n.outputs) {
+      makers_[static_cast<std::size_t>(v)] = &n;
+      to_.make_when_read(v);
+    }
+  }
+  ValueId make(ValueId v, const AxisPart& part) {
+    const Graph::Node& n = *makers_[static_cast<std::size_t>(v)];
+    const auto result = static_cast<std::size_t>(std::ranges::find(n.outputs, v) - n.outputs.begin());
+    const bool whole = part.axis < 0;
+    const std::optional<Work> work = whole ? std::nullopt : choice_.work_of_part(n, result, part);
+    if (!whole && !work) return to_.slice(to_.part(v, {}), part);
+    std::vector<ValueId> in;
+    for (std::size_t k = 0; k < n.inputs.size(); ++k) {
+      const ValueId x = n.inputs[k];
+      AxisPart of_x;
+      if (const auto operand = static_cast<int>(k); work && op::WorkLoop::find(work->loop.in, operand))
+        of_x = choice_.lies(*work, work->loop.in, operand, x).part(0);
+      in.push_back(x < 0 ? -1 : to_.part(x, of_x));
+    }
+    AnyOperator op = n.op;
+    if (work) divide(op, in, n, *work, 0);
+    const auto made = to_.graph().add_node(n.name, std::move(op), std::move(in),
+                                           std::vector<std::string>(n.outputs.size()));
+    for (std::size_t k = 0; whole && k < made.size(); ++k)
+      to_.define(n.outputs[k], to_.everywhere(), made[k]);
+    return made[result];
+  }
+
   // --- adding nodes ---
 
   void add(const Graph::Node& n) {
@@ -147,6 +196,7 @@ class Partition {
   const Graph& from_;
   RankGraph to_;
   WorkChoice choice_;
+  std::vector<const Graph::Node*> makers_;  // of values that depend on constants alone
 };
 
 }  // namespace detail

@@ -58,6 +58,22 @@ class RankGraph {
     s.pieces = std::move(pieces);
     s.here = here;
   }
+  /// Makes a value that depends on constants alone, or a part of it, when something reads it.
+  using Make = std::function<ValueId(ValueId v, const AxisPart& part)>;
+  void set_make(Make make) { make_ = std::move(make); }
+  void make_when_read(ValueId v) { state(v).made_when_read = true; }
+  /// A part of a constant or of such a value.
+  ValueId part(ValueId v, const AxisPart& p) { return cut(v, p.axis < 0 ? here(v) : -1, p); }
+  /// A part of one of this rank's values.
+  ValueId slice(ValueId x, const AxisPart& p) {
+    if (p.stretches > 1) return add(TakePart{p.axis, p.first, p.end, p.stretches}, {x});
+    const auto number = [&](int64_t n) {
+      Tensor<int64_t> t(Extents{1});
+      t[0] = n;
+      return graph_.add_constant({}, std::move(t));
+    };
+    return add(op::Slice{}, {x, number(p.first), number(p.end), number(p.axis)});
+  }
   /// Names the node that the exchanges are for, in messages.
   void set_place(std::string place) { place_ = std::move(place); }
 
@@ -101,6 +117,7 @@ class RankGraph {
   struct State {
     Pieces pieces;
     ValueId here = -1;
+    bool made_when_read = false;
     std::vector<std::pair<Pieces, ValueId>> copies{};
   };
 
@@ -110,10 +127,11 @@ class RankGraph {
   }
   bool takes_part(const Ranks& ranks) const { return has(ranks, rank()); }
 
-  // A constant is added when a node reads it whole.
+  // A constant, or a value that depends on constants alone, is added when a node reads it whole.
   ValueId here(ValueId v) {
     const Graph::ValueEntry& e = whole_.entry(v);
     if (state(v).here < 0 && e.source == Graph::Source::constant) state(v).here = constant(e, {});
+    if (state(v).here < 0 && state(v).made_when_read) state(v).here = make_(v, {});
     return state(v).here;
   }
 
@@ -128,17 +146,7 @@ class RankGraph {
     return graph_.add_node({}, AnyOperator::make(op), std::move(inputs), std::vector<std::string>(1))[0];
   }
 
-  // A part of one of this rank's values.
-  ValueId slice(ValueId x, const AxisPart& p) {
-    if (p.stretches > 1) return add(TakePart{p.axis, p.first, p.end, p.stretches}, {x});
-    const auto number = [&](int64_t n) {
-      Tensor<int64_t> t(Extents{1});
-      t[0] = n;
-      return graph_.add_constant({}, std::move(t));
-    };
-    return add(op::Slice{}, {x, number(p.first), number(p.end), number(p.axis)});
-  }
-  // The same of a constant: rows share its memory.
+  // A part of a constant: rows share its memory.
   static AnyTensor slice(const AnyTensor& x, const AxisPart& p) {
     const PartRows part(x.extents(), x.dtype(), p);
     if (part.rows == 1)
@@ -164,7 +172,8 @@ class RankGraph {
   ValueId cut(ValueId v, ValueId x, const AxisPart& p) {
     if (p.axis < 0) return x;
     const Graph::ValueEntry& e = whole_.entry(v);
-    return e.source == Graph::Source::constant ? constant(e, p) : slice(x, p);
+    if (e.source == Graph::Source::constant) return constant(e, p);
+    return state(v).made_when_read ? make_(v, p) : slice(x, p);
   }
   ValueId constant(const Graph::ValueEntry& e, const AxisPart& p) {
     if (e.is_outside() && read_) return graph_.add_constant({}, read_(e.name, p));
@@ -267,6 +276,7 @@ class RankGraph {
   Graph graph_;
   Pieces everywhere_;
   std::vector<State> states_;
+  Make make_;
   ValueId token_ = -1;
   std::string place_;
 };

@@ -131,6 +131,19 @@ class WorkChoice {
     for (int64_t& cut : p.cuts) cut *= iteration(work.loop, *at, v);
     return p;
   }
+  /// The work that makes a part of a result; nothing if no loop runs over its axis. The node's piece is 0.
+  std::optional<Work> work_of_part(const Graph::Node& n, std::size_t result, const AxisPart& part) const {
+    const Pieces pieces{
+        .axis = part.axis, .cuts = {part.first, part.end}, .holders = {{0}}, .stretches = part.stretches};
+    for (const op::WorkLoop& loop : loops_of(from_, n)) {
+      const op::LoopAxis* const axis = op::WorkLoop::find(loop.out, static_cast<int>(result));
+      if (axis == nullptr || axis->axis != part.axis) continue;
+      if (auto work = divided(loop, *axis, pieces, n.outputs[result])) return work;
+    }
+    return {};
+  }
+  /// Whether no annotation says where a node runs.
+  bool is_free(const Graph::Node& n) const { return placement_of(n) == nullptr; }
   /// The work of a node whose operands have been made.
   Work choose(const Graph::Node& n) const {
     const NodePlacement* const p = placement_of(n);
