@@ -1,5 +1,6 @@
 // Nodes over weights alone: a rank computes the part of them that it reads.
 #include "tenon/op/math/mat_mul.hpp"
+#include "tenon/op/math/max.hpp"
 #include "tenon/op/math/relu.hpp"
 #include "tenon/op/quantization/dequantize_linear.hpp"
 #include "tenon/op/tensor/cast.hpp"
@@ -92,6 +93,23 @@ TEST_CASE("A node over weights runs as its annotation says") {
   CHECK(difference(run_whole(l.g, feeds)[0], run_sharded(l.g, l.placement, feeds, thread_transports(3))[0]) <=
         1e-6);
   CHECK(most_held(l) == 9 * 6 * 4 / 3);
+}
+
+TEST_CASE("Long chains of nodes over weights, each read twice") {
+  for (const int length : {40, 100}) {
+    Layers l;
+    ValueId w = l.g.add_constant("w0", numbers({6, 9}, 1));
+    for (int k = 1; k <= length; ++k) {
+      const std::string name = "w" + std::to_string(k);
+      w = k % 2 == 0 ? l.add(name, op::Relu{}, {w}) : l.add(name, op::Max{}, {w, w});
+    }
+    const ValueId x = l.g.add_input("x", DType::float32, Dims{4, 6});
+    l.g.add_output("y", l.product("y", x, w, 1));
+    const Feeds feeds{{"x", numbers({4, 6}, 3)}};
+    CHECK(difference(run_whole(l.g, feeds)[0],
+                     run_sharded(l.g, l.placement, feeds, thread_transports(3))[0]) <= 1e-6);
+    if (length == 40) CHECK(most_held(l) == 6 * 9 * 4 / 3);
+  }
 }
 
 }  // namespace

@@ -43,7 +43,7 @@ class Partition {
     const std::vector<bool> needed = from_.needed_by(outputs);
     for (const Graph::Node& n : from_.nodes()) {
       if (!Graph::makes(n, needed)) continue;
-      if (depends_on_constants(n)) make_when_read(n);
+      if (const int steps = steps_from_constants(n); steps > 0) make_when_read(n, steps);
       else add(n);
     }
     std::vector<std::pair<std::string, ValueId>> results;
@@ -58,24 +58,37 @@ class Partition {
  private:
   // --- nodes over weights alone ---
 
-  // Each rank adds such nodes where it reads their results, for the part of them that it reads.
-  bool depends_on_constants(const Graph::Node& n) const {
-    const auto constant = [&](ValueId v) {
-      return v < 0 || from_.entry(v).source == Graph::Source::constant ||
-             makers_[static_cast<std::size_t>(v)];
-    };
+  // What makes a value that depends on constants alone.
+  struct Maker {
+    const Graph::Node* node = nullptr;
+    int steps = 0;
+  };
+  static constexpr int most_steps = 64;  // the depth of calls of `make`
+
+  Maker& maker(ValueId v) { return makers_[static_cast<std::size_t>(v)]; }
+  // The number of nodes from constants to this one. Each rank adds such nodes where it reads their results,
+  // for the part of them that it reads. 0: another node, or one that is too far from constants.
+  int steps_from_constants(const Graph::Node& n) {
     const auto divisible = [&](ValueId v) { return is_divisible(from_.entry(v).info.type); };
-    return n.op.spec().deterministic && n.captures.empty() && choice_.is_free(n) &&
-           std::ranges::all_of(n.inputs, constant) && std::ranges::all_of(n.outputs, divisible);
+    if (!n.op.spec().deterministic || !n.captures.empty() || !choice_.is_free(n) ||
+        !std::ranges::all_of(n.outputs, divisible))
+      return 0;
+    int steps = 1;
+    for (const ValueId v : n.inputs) {
+      if (v < 0 || from_.entry(v).source == Graph::Source::constant) continue;
+      if (maker(v).node == nullptr) return 0;
+      steps = std::max(steps, 1 + maker(v).steps);
+    }
+    return steps <= most_steps ? steps : 0;
   }
-  void make_when_read(const Graph::Node& n) {
+  void make_when_read(const Graph::Node& n, int steps) {
     for (const ValueId v : n.outputs) {
-      makers_[static_cast<std::size_t>(v)] = &n;
+      maker(v) = {&n, steps};
       to_.make_when_read(v);
     }
   }
   ValueId make(ValueId v, const AxisPart& part) {
-    const Graph::Node& n = *makers_[static_cast<std::size_t>(v)];
+    const Graph::Node& n = *maker(v).node;
     const auto result = static_cast<std::size_t>(std::ranges::find(n.outputs, v) - n.outputs.begin());
     const bool whole = part.axis < 0;
     const std::optional<Work> work = whole ? std::nullopt : choice_.work_of_part(n, result, part);
@@ -196,7 +209,7 @@ class Partition {
   const Graph& from_;
   RankGraph to_;
   WorkChoice choice_;
-  std::vector<const Graph::Node*> makers_;  // of values that depend on constants alone
+  std::vector<Maker> makers_;  // by value
 };
 
 }  // namespace detail

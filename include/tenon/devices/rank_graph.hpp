@@ -118,6 +118,8 @@ class RankGraph {
     Pieces pieces;
     ValueId here = -1;
     bool made_when_read = false;
+    std::vector<std::pair<AxisPart, ValueId>>
+        parts{};  // of a constant, or of what depends on constants alone
     std::vector<std::pair<Pieces, ValueId>> copies{};
   };
 
@@ -172,8 +174,13 @@ class RankGraph {
   ValueId cut(ValueId v, ValueId x, const AxisPart& p) {
     if (p.axis < 0) return x;
     const Graph::ValueEntry& e = whole_.entry(v);
-    if (e.source == Graph::Source::constant) return constant(e, p);
-    return state(v).made_when_read ? make_(v, p) : slice(x, p);
+    const bool is_constant = e.source == Graph::Source::constant;
+    if (!is_constant && !state(v).made_when_read) return slice(x, p);
+    for (const auto& [other, id] : state(v).parts)
+      if (other == p) return id;
+    const ValueId id = is_constant ? constant(e, p) : make_(v, p);
+    state(v).parts.emplace_back(p, id);
+    return id;
   }
   ValueId constant(const Graph::ValueEntry& e, const AxisPart& p) {
     if (e.is_outside() && read_) return graph_.add_constant({}, read_(e.name, p));

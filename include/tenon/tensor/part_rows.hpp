@@ -16,6 +16,7 @@ struct AxisPart {
   int64_t first = 0, end = 0, stretches = 1;
 
   int64_t extent() const { return stretches * (end - first); }
+  bool operator==(const AxisPart&) const = default;
 };
 
 /// The part of a tensor of these extents: in each of `rows` rows of `row` bytes, `length` bytes from byte
