@@ -24,6 +24,13 @@ TEST_CASE("LinearClassifier: cases") {
        x,
        t<i64>({2}, {6, 5}),
        t<float>({2, 3}, {1, 2.5f, 3, -3, 0.5f, -3})},
+      // Coefficients beyond those of the stated intercepts; ONNX Runtime's results.
+      {{.classlabels_ints = {4, 5, 6},
+        .coefficients = {1, -2, 3, 4, -5, 6, 7, 8, 9, 10, 11, 12},
+        .intercepts = {1, 2, 3}},
+       t<float>({2, 2}, {1, 2, -3, 1}),
+       t<i64>({2}, {5, 6}),
+       t<float>({2, 3}, {-2, 13, 10, -4, -3, 24})},
       // Intercepts may be left out; of equal scores the first counts.
       {{.classlabels_ints = count, .coefficients = three},
        x,
@@ -108,7 +115,10 @@ TEST_CASE("LinearClassifier: cases") {
   check_fails(C{.classlabels_ints = count, .coefficients = three, .multi_class = 2}, {x},
               "multi_class: 2, expected 0 or 1", 2);
   check_fails(C{.classlabels_ints = {1}, .coefficients = {1, 2, 3}}, {x}, "3 coefficients for 2 features", 2);
-  check_fails(C{.coefficients = three, .intercepts = {1}}, {x}, "numbers of models differ: 3 and 1", 2);
+  check_fails(C{.coefficients = three, .intercepts = {1, 2, 3, 4}}, {x}, "numbers of models differ: 3 and 4",
+              2);
+  check_fails(C{.coefficients = {1, 2, 3, 4}, .intercepts = {1, 2, 3, 4}}, {x},
+              "numbers of models differ: 2 and 4", 2);
   check_fails(C{.classlabels_ints = {1, 2}, .coefficients = three}, {x}, "2 labels for 3 classes", 2);
   check_fails(C{.classlabels_ints = {1}, .classlabels_strings = {"a"}, .coefficients = {1, 1}}, {x},
               "classlabels are given both as strings and as integers", 2);

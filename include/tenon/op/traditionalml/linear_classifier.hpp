@@ -8,9 +8,10 @@ namespace tenon::TENON_ABI::op {
 /// Z (N,E) = X (N,C) coefficients' + intercepts, transformed, where coefficients are (E,C); Y (N) holds the
 /// label of the greatest score. X (C) is one row. One row of coefficients for two labels gives the scores -s
 /// and s. For one label it gives s, and the label if s is at least 0 (transformed: 0.5), else 0 or "".
-/// `multi_class` changes nothing. Labels must be stated, as ONNX's text says, though its reference numbers
-/// the classes otherwise. op::LinearClassifier{.classlabels_ints = {0, 1}, .coefficients = {…}}(x) gives
-/// (labels, scores).
+/// As in ONNX Runtime, intercepts state the number of classes, and coefficients beyond theirs are ignored: a
+/// model in its package has twice as many. `multi_class` changes nothing. Labels must be stated, as ONNX's
+/// text says, though its reference numbers the classes otherwise. op::LinearClassifier{.classlabels_ints =
+/// {0, 1}, .coefficients = {…}}(x) gives (labels, scores).
 struct LinearClassifier {
   std::vector<int64_t> classlabels_ints{};
   std::vector<std::string> classlabels_strings{};
@@ -41,12 +42,14 @@ struct LinearClassifier {
     if (!expect_rows(i)) return;
     Dim models = intercepts.empty() ? Dim() : Dim(static_cast<int64_t>(intercepts.size()));
     if (const Dim features = feature_count(x); features.known()) {
-      const auto given = static_cast<int64_t>(coefficients.size());
-      const bool fits = features.is(0) ? given == 0 : given % features.value() == 0;
+      const auto given = static_cast<int64_t>(coefficients.size()),
+                 stated = static_cast<int64_t>(intercepts.size());
+      const bool enough = stated > 0 && given % stated == 0 && features.value() <= given / stated;
+      const bool fits = enough || (features.is(0) ? given == 0 : given % features.value() == 0);
       i.for_runs([&] {
         if (!fits) i.fail(given, " coefficients for ", features, " features");
       });
-      if (fits && !features.is(0))
+      if (fits && !enough && !features.is(0))
         models = i.unify(Dim(given / features.value()), models, "numbers of models");
       else if (fits && !models.known()) models = 0;
     }
@@ -69,7 +72,7 @@ struct LinearClassifier {
   void compute_with(const LinearModel<T>& m, TensorView<const T> x, AnyOut y, TensorView<float> z) const {
     using C = model_t<T>;
     const int64_t rows = row_count(x), features = x.extent(-1);
-    const int64_t models = features == 0 ? m.intercepts.size() : m.coefficients.size() / features;
+    const int64_t models = m.intercepts.size() > 0 ? m.intercepts.size() : m.coefficients.size() / features;
     const bool pair = models == 1 && labels().count() == 2;
     const int64_t classes = pair ? 2 : models;
     if (rows == 0) return;
