@@ -72,7 +72,8 @@ struct LinearClassifier {
   void compute_with(const LinearModel<T>& m, TensorView<const T> x, AnyOut y, TensorView<float> z) const {
     using C = model_t<T>;
     const int64_t rows = row_count(x), features = x.extent(-1);
-    const int64_t models = m.intercepts.size() > 0 ? m.intercepts.size() : m.coefficients.size() / features;
+    const bool counted = m.intercepts.size() > 0 || features == 0;
+    const int64_t models = counted ? m.intercepts.size() : m.coefficients.size() / features;
     const bool pair = models == 1 && labels().count() == 2;
     const int64_t classes = pair ? 2 : models;
     if (rows == 0) return;
