@@ -41,7 +41,8 @@ Target common_target(std::span<const ModelPart> parts) {
                   str_cat("'", parts[0].name, "' and '", p.name, "' are compiled for different targets"));
   if (parts.empty() || parts[0].target.empty()) {
     const simd::Level level = simd::level();
-    return {{}, simd::levels[static_cast<std::size_t>(level)].name, level, "g++", {}, {}};
+    const std::string_view name = simd::levels[static_cast<std::size_t>(level)].name;
+    return {{}, name, name, level, "g++", {}, {}};
   }
   return target_of(parts[0].target);
 }
@@ -126,10 +127,9 @@ std::string assemble(std::span<const HeaderText> files, std::span<const ModelPar
   text +=
       str_cat(library, "#undef ", uses, "VNNI\n#undef ", uses, "AMX\n#undef ", space, "_TENON_VARIANTS\n");
   text += "\n#include <bit>\n#include <cstddef>\n#include <cstdint>\n#include <cstring>\n";
-  text += str_cat("\nnamespace ", enclosing,
-                  " {\n\nstatic_assert(tenon::simd::detail::native == ", "tenon::simd::Level::", target.level,
-                  ", \"compiled for the level ", target.level, "\");\n", layout_check(), "\n",
-                  "using tenon::Shape;\nusing tenon::TensorView;\n\n");
+  text += str_cat("\nnamespace ", enclosing, " {\n\nstatic_assert(tenon::simd::detail::native == ",
+                  "tenon::simd::Level::", target.native, ", \"compiled for the level ", target.level,
+                  "\");\n", layout_check(), "\n", "using tenon::Shape;\nusing tenon::TensorView;\n\n");
   for (const ModelPart& p : parts) {
     const bool within = p.name != space;
     text += within ? str_cat("namespace ", p.name, " {\n\n", p.text, "\n}  // namespace ", p.name, "\n\n")

@@ -18,15 +18,17 @@ constexpr std::string_view own_family =
     "";
 #endif
 
-// Their baselines have no instruction that changes a layout: registers decide, 32 of 16 bytes, and 16 of them
-// on WebAssembly as on x86-64.
+// Their levels have no instruction that changes a layout: registers decide, 32 of 16 bytes, and 16 of them on
+// WebAssembly as on x86-64. The first level of a family is the default. -mrelaxed-simd implies -msimd128.
+constexpr std::string_view to_wasm = "clang++ --target=wasm32-wasi";
 constexpr Target other_families[] = {
 #if defined(TENON_X86_64)
-    {"aarch64", "baseline", simd::Level::foreign, "aarch64-linux-gnu-g++", "", ""},
-    {"wasm32", "baseline", simd::Level::baseline, "clang++ --target=wasm32-wasi", "simd128",
-     "__wasm_simd128__"},
+    {"aarch64", "baseline", "baseline", simd::Level::foreign, "aarch64-linux-gnu-g++", "", ""},
+    {"wasm32", "baseline", "baseline", simd::Level::baseline, to_wasm, "simd128", "__wasm_simd128__"},
+    {"wasm32", "relaxed", "baseline", simd::Level::baseline, to_wasm, "relaxed-simd",
+     "__wasm_relaxed_simd__"},
 #else
-    {"aarch64", "baseline", simd::Level::baseline, "aarch64-linux-gnu-g++", "", ""},
+    {"aarch64", "baseline", "baseline", simd::Level::baseline, "aarch64-linux-gnu-g++", "", ""},
 #endif
 };
 
@@ -40,7 +42,7 @@ Target own_target(std::string_view name, std::string_view level) {
            str_cat("the levels of ", own_family, " are ", names(simd::levels)));
   // Compiling runs the model once, to measure its working memory.
   for (const simd::LevelInfo& l : simd::present_levels())
-    if (l.name == level) return {own_family, l.name, l.level, "g++", "", ""};
+    if (l.name == level) return {own_family, l.name, l.name, l.level, "g++", "", ""};
   refuse(ErrorCode::not_supported, name,
          str_cat("this processor or this build lacks the level, which runs the model once to measure its "
                  "memory; available: ",
@@ -57,11 +59,11 @@ Target target_of(std::string_view name) {
   if (family == "x86-64")
     refuse(ErrorCode::not_supported, name,
            "only a processor of the family has the wide registers that the model is laid out with");
+  std::string levels;
   for (const Target& t : other_families)
     if (family == t.family) {
-      if (has_level && name.substr(family.size() + 1) != t.level)
-        refuse(ErrorCode::invalid_argument, name,
-               str_cat(family, " has one level, ", t.level, ", on a machine of another family"));
+      levels += str_cat(levels.empty() ? "" : ", ", t.level);
+      if (has_level && name.substr(family.size() + 1) != t.level) continue;
 #if defined(TENON_X86_64) && defined(TENON_ONLY_LEVEL)
       refuse(ErrorCode::not_supported, name,
              str_cat("this build has the kernels of one level alone, ", names(simd::present_levels())));
@@ -69,6 +71,9 @@ Target target_of(std::string_view name) {
       return t;
 #endif
     }
+  if (!levels.empty())
+    refuse(ErrorCode::invalid_argument, name,
+           str_cat("the levels of ", family, " on a machine of another family are ", levels));
 #if !defined(TENON_X86_64)
   if (family == "wasm32")
     refuse(ErrorCode::not_supported, name,
@@ -76,7 +81,9 @@ Target target_of(std::string_view name) {
 #endif
   throw Error(
       ErrorCode::invalid_argument, "compile",
-      str_cat("'", name, "' is no target; targets: aarch64, aarch64:LEVEL, wasm32, x86-64, x86-64:LEVEL"));
+      str_cat(
+          "'", name,
+          "' is no target; targets: aarch64, aarch64:LEVEL, wasm32, wasm32:relaxed, x86-64, x86-64:LEVEL"));
 }
 
 }  // namespace tenon::TENON_ABI

@@ -12,15 +12,16 @@ namespace tenon::TENON_ABI {
 /// model is compiled.
 struct Target {
   std::string_view family;    ///< as options name it
-  std::string_view level;     ///< its name in that family
+  std::string_view level;     ///< as options name it
+  std::string_view native;    ///< the level of the family's own table that code for the target chooses
   simd::Level kernels;        ///< a level of this program with the same layouts
   std::string_view compiler;  ///< and the option that aims it at the family
   std::string_view feature;   ///< for its -m, in addition to the level's
   std::string_view macro;     ///< by which it reports the feature
 };
 
-/// The target of a name: "wasm32", or "aarch64" or "x86-64" with a level, as in "x86-64:avx2", or without,
-/// which is the baseline. Error{invalid_argument} for other names; {not_supported} if this program has no
+/// The target of a name: "wasm32", "aarch64" or "x86-64" with a level, as in "x86-64:avx2", or without, which
+/// is the baseline. Error{invalid_argument} for other names; {not_supported} if this program has no
 /// kernels with the target's layouts, or the processor cannot run them.
 Target target_of(std::string_view name);
 

@@ -103,8 +103,8 @@ constexpr std::string_view usage = R"(usage: tenon COMMAND …
       a header that needs no other: NAME::run(inputs…, outputs…, memory) calls the model's operators in
       memory that is planned, without heap and exceptions; each --shape gives an overload; for one
       instruction-set level, by default the machine's best, or for another machine: aarch64, wasm32, x86-64,
-      which are their baselines, aarch64:LEVEL or x86-64:LEVEL; with --weights, constants of 4 KiB and more go
-      to FILE, whose bytes run takes
+      which are their baselines, aarch64:LEVEL, wasm32:relaxed (relaxed SIMD) or x86-64:LEVEL; with --weights,
+      constants of 4 KiB and more go to FILE, whose bytes run takes
 
   --shape states extents that a model leaves open: of a symbol (batch=1) or of an input (image=1x3x224x224).
   OUTPUT is in ONNX's textual syntax if its name ends with .onnxtxt; --external puts initializers of at least

@@ -1,8 +1,8 @@
 #!/bin/bash
 # Models compiled for another machine: its compiler builds the headers, an emulator runs them, and the results
 # equal this machine's but for the rounding of sums.
-#   target_test.sh aarch64 | wasm32    by a cross compiler, and qemu or node
-#   target_test.sh                     what this machine runs, and what is refused
+#   target_test.sh aarch64 | wasm32 | wasm32:relaxed    by a cross compiler, and qemu or node
+#   target_test.sh                                      what this machine runs, and what is refused
 fail() {
   echo "$@"
   exit 1
@@ -25,13 +25,18 @@ case $target in
     build() { $compiler -static "$@"; }
     run() { qemu-aarch64 "$@"; }
     ;;
-  wasm32)
+  wasm32 | wasm32:relaxed)
     command -v clang++-19 > /dev/null || skip "clang-19 is not installed"
     command -v node > /dev/null || skip "node is not installed"
     build() { clang++-19 --target=wasm32-wasi -fuse-ld=lld -fno-exceptions "$@"; }
     printf '#include <algorithm>\nint main() {}\n' > "$folder/none.cc"
     build "$folder/none.cc" -o "$folder/none" 2> /dev/null || skip "no library for wasm32-wasi is installed"
-    run() { node --no-warnings --experimental-wasi-unstable-preview1 tests/wasi.mjs "$@"; }
+    options=(--no-warnings)
+    if [ "$target" = wasm32:relaxed ]; then
+      relaxed=$(node bench/relaxed.mjs) || skip "node has no relaxed SIMD"
+      [ -z "$relaxed" ] || options+=("$relaxed")
+    fi
+    run() { node "${options[@]}" --experimental-wasi-unstable-preview1 tests/wasi.mjs "$@"; }
     ;;
 esac
 
@@ -211,9 +216,9 @@ refused() {
 }
 says() { [[ $said == *"$1"* ]] || fail "'$1' is not in: $said"; }
 refused --target riscv
-says "'riscv' is no target; targets: aarch64, aarch64:LEVEL, wasm32, x86-64, x86-64:LEVEL"
+says "'riscv' is no target; targets: aarch64, aarch64:LEVEL, wasm32, wasm32:relaxed, x86-64, x86-64:LEVEL"
 refused --target aarch64:sve
-[ "$family" = aarch64 ] || says "aarch64 has one level, baseline"
+[ "$family" = aarch64 ] || says "the levels of aarch64 on a machine of another family are baseline"
 [ "$family" != aarch64 ] || says "the levels of aarch64 are baseline, dotprod, i8mm"
 refused --target x86-64:avx1024
 says "x86-64:avx1024"

@@ -44,7 +44,18 @@ inline constexpr bool has_tables_of_16 = false;
 template <class Arch>
 inline constexpr bool has_byte_shuffles = false;
 
+/// Whether tiles of several steps load their vectors again for each row. LLVM orders the products for
+/// WebAssembly by vectors, and the broadcasts of all rows would take registers from the sums meanwhile.
+template <class Arch>
+inline constexpr bool reloads_vectors = false;
+
+/// Whether a turn of a loop costs several instructions more: engines of WebAssembly check in each whether
+/// they have been interrupted.
+template <class Arch>
+inline constexpr bool has_costly_loops = false;
+
 }  // namespace tenon::TENON_ABI::simd
 
 #include "tenon/simd/arm/properties.hpp"
+#include "tenon/simd/wasm/properties.hpp"
 #include "tenon/simd/x86/properties.hpp"

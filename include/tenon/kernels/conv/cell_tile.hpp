@@ -95,7 +95,41 @@ void compute_cells(const Reach& reach, const T* x, const T* w, const CellEnd<T>&
   // The weights of many blocks would evict the adjacent tile's cells from the first-level cache.
   const bool many = reach.blocks * (Step * V * L * static_cast<int64_t>(sizeof(T))) > cache_bytes::l1 / 2;
   const int64_t ahead_cells = many ? reach.block_step : R * Step;
-  for (int64_t b = 0; b < reach.blocks; ++b, x += reach.block_step) {
+  const auto step = [&](const T* cell) TENON_INLINE_LAMBDA {
+    B weight[V];
+#pragma GCC unroll 3
+    for (int v = 0; v < V; ++v) weight[v] = simd::loadu<Arch>(w + v * L);
+    TENON_PREFETCH(ahead, 0, 2);
+    ahead += reach.ahead_step;
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r) {
+      if constexpr (simd::reloads_vectors<Arch>) {
+        w = simd::in_register(w);
+#pragma GCC unroll 3
+        for (int v = 0; v < V; ++v) weight[v] = simd::loadu<Arch>(w + v * L);
+      }
+      if constexpr (simd::has_lane_products<Arch>) {
+        const B xv = simd::load_lane<Arch>(cell + r * Step);
+#pragma GCC unroll 3
+        for (int v = 0; v < V; ++v) sum[r][v] = simd::mul_add_lane<0>(xv, weight[v], sum[r][v]);
+      } else {
+        const B xv(cell[r * Step]);
+#pragma GCC unroll 3
+        for (int v = 0; v < V; ++v) sum[r][v] = simd::mul_add(xv, weight[v], sum[r][v]);
+      }
+    }
+    w += V * L;
+  };
+  int64_t b = 0;
+  if constexpr (simd::has_costly_loops<Arch>) {
+    if (reach.taps == 1 && reach.before + reach.after == 0)
+      for (const int64_t tap = reach.tap[0]; b + 1 < reach.blocks; ++b, x += reach.block_step) {
+        const T* cell = x + tap;
+#pragma GCC unroll 2
+        for (int i = 0; i < Step; ++i, ++cell) step(cell);
+      }
+  }
+  for (; b < reach.blocks; ++b, x += reach.block_step) {
     const int64_t depth = b + 1 < reach.blocks ? int64_t{Step} : reach.last_depth;
     if (reach.taps == 1)
       for (int e = 0; e < R * Step; e += line) TENON_PREFETCH(x + ahead_cells + e, 0, 3);
@@ -106,25 +140,7 @@ void compute_cells(const Reach& reach, const T* x, const T* w, const CellEnd<T>&
     for (int64_t t = 0; t < reach.taps; ++t) {
       const T* cell = x + reach.tap[t];
 #pragma GCC unroll 2
-      for (int64_t i = 0; i < depth; ++i, ++cell, w += V * L) {
-        B weight[V];
-#pragma GCC unroll 3
-        for (int v = 0; v < V; ++v) weight[v] = simd::loadu<Arch>(w + v * L);
-        TENON_PREFETCH(ahead, 0, 2);
-        ahead += reach.ahead_step;
-#pragma GCC unroll 16
-        for (int r = 0; r < R; ++r) {
-          if constexpr (simd::has_lane_products<Arch>) {
-            const B xv = simd::load_lane<Arch>(cell + r * Step);
-#pragma GCC unroll 3
-            for (int v = 0; v < V; ++v) sum[r][v] = simd::mul_add_lane<0>(xv, weight[v], sum[r][v]);
-          } else {
-            const B xv(cell[r * Step]);
-#pragma GCC unroll 3
-            for (int v = 0; v < V; ++v) sum[r][v] = simd::mul_add(xv, weight[v], sum[r][v]);
-          }
-        }
-      }
+      for (int64_t i = 0; i < depth; ++i, ++cell) step(cell);
     }
     if (reach.before + reach.after > 0) [[unlikely]] {
       const int64_t next = b + 2 < reach.blocks ? int64_t{Step} : reach.last_depth;
