@@ -1,7 +1,9 @@
 #ifdef _WIN32
 
 #define WIN32_LEAN_AND_MEAN
+#ifndef NOMINMAX  // which MinGW's C++ library defines
 #define NOMINMAX
+#endif
 #include <windows.h>
 // After windows.h, whose types it needs.
 #include <bcrypt.h>
