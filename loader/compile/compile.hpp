@@ -23,8 +23,8 @@ struct CompileOptions {
   std::string name = "model";
   /// An overload of `run` for each. Not needed for a model whose extents are all known.
   std::vector<ShapeSet> shapes{};
-  /// The machine that the header is for: "aarch64", "wasm32:relaxed", "x86-64:avx2" and others, see target_of. By
-  /// default it is this one, with the level in force and what its processor has in addition.
+  /// The machine that the header is for: "aarch64", "wasm32:relaxed", "x86-64:avx2" and others, see
+  /// target_of. By default it is this one, with the level in force and what its processor has in addition.
   std::string target{};
   /// Constants of at least this many bytes go to CompiledModel::weights, and `run` takes a pointer to them.
   std::optional<int64_t> weights_threshold{};
