@@ -2,6 +2,7 @@
 #pragma once
 
 #include "tenon/op/families/reduction.hpp"
+#include "tenon/op/families/window.hpp"
 
 namespace tenon::TENON_ABI::op {
 

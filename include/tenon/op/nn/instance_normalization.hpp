@@ -3,6 +3,7 @@
 #pragma once
 
 #include "tenon/op/families/normalization.hpp"
+#include "tenon/op/families/window.hpp"
 
 namespace tenon::TENON_ABI::op {
 
