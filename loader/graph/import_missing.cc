@@ -10,8 +10,7 @@ std::string_view advice_on(std::string_view domain, std::string_view name, const
   constexpr std::string_view searches[] = {"BeamSearch", "GreedySearch", "Sampling", "WhisperBeamSearch"};
   if (domain == pack && std::ranges::find(searches, name) != std::end(searches))
     return "Operators that generate texts are not supported: export the decoder without them, and generate "
-           "by "
-           "tenon/generate.hpp";
+           "with tenon/generate.hpp";
   if (domain == pack && registry.newest(pack) == 0)
     return "A program that links //:com_microsoft_operators, Tenon::com_microsoft in CMake, and passes a "
            "registry with register_com_microsoft has many of ONNX Runtime's operators";
