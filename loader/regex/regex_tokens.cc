@@ -18,8 +18,8 @@ int64_t code_points(std::string_view text) {
   return std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; });
 }
 
-// Behind the code point at `at`.
-std::size_t behind(std::string_view text, std::size_t at) {
+// Where the code point at `at` ends.
+std::size_t after(std::string_view text, std::size_t at) {
   if (at >= text.size()) return at + 1;
   return at +
          static_cast<std::size_t>(kernels::decode_utf8(text.data() + at, text.data() + text.size()).length);
@@ -66,7 +66,7 @@ std::vector<std::vector<std::string_view>> RegexTokens::of(TensorView<const std:
     if (wanted != nullptr) {
       each_match(*wanted, whole, [&](std::size_t at, std::size_t size) {
         const std::string_view token = whole.substr(at, size);
-        if (code_points(token) < shortest) return behind(whole, at);
+        if (code_points(token) < shortest) return after(whole, at);
         row.push_back(token);
         return at + size;
       });
@@ -84,7 +84,7 @@ std::vector<std::vector<std::string_view>> RegexTokens::of(TensorView<const std:
         };
         each_match(*cut, text, [&](std::size_t at, std::size_t size) {
           keep(at);
-          return begin = size > 0 ? at + size : behind(text, at);
+          return begin = size > 0 ? at + size : after(text, at);
         });
         if (begin < text.size()) keep(text.size());
       }
