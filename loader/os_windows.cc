@@ -217,8 +217,8 @@ bool names_device(const std::string& stem) {
 }
 
 void use_utf8() {
-  std::setlocale(LC_CTYPE,
-                 ".UTF-8");  // which Visual C++'s paths follow; MinGW's are UTF-8, and have no such locale
+  // Visual C++'s paths follow the locale. MinGW's are UTF-8, and have no such locale.
+  std::setlocale(LC_CTYPE, ".UTF-8");
   for (std::FILE* const stream : {stdout, stderr}) ::_setmode(::_fileno(stream), _O_BINARY);
   ::SetConsoleOutputCP(CP_UTF8);
 }

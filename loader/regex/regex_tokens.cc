@@ -2,14 +2,9 @@
 // memory.
 #include "tenon/op/families/regex_tokens.hpp"
 
-#include <re2/re2.h>
-
 #include <algorithm>
-#include <limits>
-#include <memory>
 
-#include "tenon/base/error.hpp"
-#include "tenon/kernels/text/utf8.hpp"
+#include "loader/regex/expression.hpp"
 
 namespace tenon::TENON_ABI {
 namespace {
@@ -39,29 +34,15 @@ void each_match(const re2::RE2& expression, std::string_view text, F found) {
 
 std::vector<std::vector<std::string_view>> RegexTokens::of(TensorView<const std::string> x,
                                                            std::string_view name) const {
-  // RE2 counts in int.
-  const auto check_length = [&](std::string_view s) {
-    if (s.size() > static_cast<std::size_t>(std::numeric_limits<int>::max()))
-      raise(ErrorCode::invalid_argument, name, "text of ", s.size(), " bytes");
-  };
-  re2::RE2::Options options;
-  options.set_log_errors(false);
-  options.set_longest_match(true);
-  const auto compile = [&](std::string_view pattern) {
-    check_length(pattern);
-    auto made = std::make_unique<re2::RE2>(re2::StringPiece(pattern.data(), pattern.size()), options);
-    if (!made->ok()) raise(ErrorCode::invalid_argument, name, "expression '", pattern, "': ", made->error());
-    return made;
-  };
-  std::vector<std::unique_ptr<re2::RE2>> cuts;
+  const auto compile = [&](std::string_view text) { return regex::compile(name, "expression", text, true); };
+  std::vector<std::unique_ptr<const re2::RE2>> cuts;
   for (const std::string& s : separators) cuts.push_back(compile(s));
-  const std::unique_ptr<re2::RE2> wanted = expression.empty() ? nullptr : compile(expression);
+  const std::unique_ptr<const re2::RE2> wanted = expression.empty() ? nullptr : compile(expression);
 
   std::vector<std::vector<std::string_view>> rows(static_cast<std::size_t>(x.size()));
   for (int64_t k = 0; k < x.size(); ++k) {
     const std::string_view whole = x[k];
-    check_length(whole);
-    if (!kernels::is_utf8(whole)) raise(ErrorCode::invalid_argument, name, "element ", k, " is not UTF-8");
+    regex::check_element(name, k, whole);
     std::vector<std::string_view>& row = rows[static_cast<std::size_t>(k)];
     if (wanted != nullptr) {
       each_match(*wanted, whole, [&](std::size_t at, std::size_t size) {

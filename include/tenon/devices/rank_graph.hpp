@@ -118,8 +118,8 @@ class RankGraph {
     Pieces pieces;
     ValueId here = -1;
     bool made_when_read = false;
-    std::vector<std::pair<AxisPart, ValueId>>
-        parts{};  // of a constant, or of what depends on constants alone
+    // Of a constant, or of a value that depends on constants alone.
+    std::vector<std::pair<AxisPart, ValueId>> parts{};
     std::vector<std::pair<Pieces, ValueId>> copies{};
   };
 

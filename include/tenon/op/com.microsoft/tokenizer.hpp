@@ -13,7 +13,7 @@ namespace tenon::TENON_ABI::op::com_microsoft {
 /// single code points, if the only separator is empty; or without separators, the matches of `tokenexp`.
 /// Tokens of fewer than `mincharnum` code points are left out, unless they are single code points. With
 /// `mark`, U+0002 and U+0003 surround each string's tokens. Without any token D is 0, and an empty X gives
-/// (0) or (N, 0). Errors are those of RegexTokens; programs that use it link //loader:text.
+/// (0) or (N, 0). It fails as RegexTokens does; programs that use it link //loader:text.
 /// op::com_microsoft::Tokenizer{.mark = 0, .mincharnum = 1, .pad_value = "", .tokenexp = "[a-z]+"}(s) of
 /// ("to be", "or") gives (("to","be"),("or","")).
 struct Tokenizer {

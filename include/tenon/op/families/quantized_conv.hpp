@@ -1,6 +1,8 @@
 // ConvInteger and QLinearConv share the rule for zero points and the kernel call.
 #pragma once
 
+#include <algorithm>
+
 #include "tenon/kernels/quant_conv/quant_conv.hpp"
 #include "tenon/op/families/window.hpp"
 
@@ -38,6 +40,13 @@ void quantized_conv(const WindowAttributes& window, int64_t group, AnyView x, An
   args.bias = bias;
   args.y = sums;
   kernels::quant_conv(args);
+}
+
+/// The multiplications of a convolution whose W is operand `weights`.
+template <class L>
+double convolution_multiplications(const L& l, int weights) {
+  const Dims& w = l.dims(weights);
+  return l.elements(l.out(0)) * l.elements(w) / std::max(1.0, l.extent(w, 0));
 }
 
 }  // namespace tenon::TENON_ABI::op

@@ -10,7 +10,7 @@
 
 namespace tenon::TENON_ABI {
 
-/// What regex_tokens keeps of strings.
+/// Which parts of strings are tokens.
 struct RegexTokens {
   std::span<const std::string> separators{};  ///< cut at matches, each what those before it left
   std::string_view expression{};              ///< without separators: its matches

@@ -1,8 +1,6 @@
 // ConvInteger: convolution of 8-bit integers, in 32 bits.   onnx.ai/onnx/operators/onnx__ConvInteger.html
 #pragma once
 
-#include <algorithm>
-
 #include "tenon/op/families/quantized_conv.hpp"
 
 namespace tenon::TENON_ABI::op {
@@ -50,7 +48,7 @@ struct ConvInteger {
   }
   template <class L>
   double multiplications(const L& l) const {
-    return l.elements(l.out(0)) * l.elements(l.dims(1)) / std::max(1.0, l.extent(l.dims(1), 0));
+    return convolution_multiplications(l, 1);
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };

@@ -1,8 +1,6 @@
 // QLinearConv: convolution of quantised tensors.   onnx.ai/onnx/operators/onnx__QLinearConv.html
 #pragma once
 
-#include <algorithm>
-
 #include "tenon/base/scratch.hpp"
 #include "tenon/kernels/requantize.hpp"
 #include "tenon/op/families/quantized_conv.hpp"
@@ -82,7 +80,7 @@ struct QLinearConv {
   }
   template <class L>
   double multiplications(const L& l) const {
-    return l.elements(l.out(0)) * l.elements(l.dims(3)) / std::max(1.0, l.extent(l.dims(3), 0));
+    return convolution_multiplications(l, 3);
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
