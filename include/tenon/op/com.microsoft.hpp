@@ -5,6 +5,7 @@
 #include "tenon/op/com.microsoft/bias_add.hpp"
 #include "tenon/op/com.microsoft/bias_gelu.hpp"
 #include "tenon/op/com.microsoft/bias_split_gelu.hpp"
+#include "tenon/op/com.microsoft/c_dist.hpp"
 #include "tenon/op/com.microsoft/causal_conv_with_state.hpp"
 #include "tenon/op/com.microsoft/dequantize_linear.hpp"
 #include "tenon/op/com.microsoft/dynamic_quantize_lstm.hpp"
@@ -25,6 +26,7 @@
 #include "tenon/op/com.microsoft/mat_mul_n_bits.hpp"
 #include "tenon/op/com.microsoft/moe.hpp"
 #include "tenon/op/com.microsoft/multi_head_attention.hpp"
+#include "tenon/op/com.microsoft/murmur_hash3.hpp"
 #include "tenon/op/com.microsoft/nhwc_conv.hpp"
 #include "tenon/op/com.microsoft/nhwc_max_pool.hpp"
 #include "tenon/op/com.microsoft/q_attention.hpp"
@@ -43,6 +45,7 @@
 #include "tenon/op/com.microsoft/simplified_layer_normalization.hpp"
 #include "tenon/op/com.microsoft/skip_layer_normalization.hpp"
 #include "tenon/op/com.microsoft/skip_simplified_layer_normalization.hpp"
+#include "tenon/op/com.microsoft/tokenizer.hpp"
 #include "tenon/op/framework/registry.hpp"
 
 namespace tenon::TENON_ABI {
