@@ -6,7 +6,7 @@
 #include "loader/format/tensor.hpp"
 #include "loader/opsets.hpp"
 #include "tenon/base/platform/overflow.hpp"
-#include "tenon/kernels/text/utf8.hpp"
+#include "tenon/base/utf8.hpp"
 #include "tenon/tensor/print.hpp"
 
 namespace tenon::TENON_ABI::loader {
@@ -33,7 +33,7 @@ void add_hex(std::string& out, uint32_t number, int digits) {
 void add_visible(std::string& out, std::string_view text, std::size_t most) {
   const char *at = text.data(), *const end = at + text.size();
   while (at < end && out.size() < most) {
-    const kernels::CodePoint c = kernels::decode_utf8(at, end);
+    const detail::CodePoint c = detail::decode_utf8(at, end);
     if (c.length == 0 || (is_control(c.value) && c.value < 0x80)) {
       out += "\\x";
       add_hex(out, static_cast<unsigned char>(*at++), 2);

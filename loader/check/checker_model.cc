@@ -3,7 +3,7 @@
 
 #include "loader/check/checker.hpp"
 #include "loader/display.hpp"
-#include "tenon/kernels/text/utf8.hpp"
+#include "tenon/base/utf8.hpp"
 
 namespace tenon::TENON_ABI::loader {
 namespace {
@@ -119,7 +119,7 @@ void Checker::note_names(const onnx::GraphProto& g) {
 }
 
 void Checker::check_text(std::string_view what, std::string_view name) {
-  if (!kernels::is_utf8(name)) error("names", what, " ", shown(loader::visible(name)), " is not UTF-8");
+  if (!detail::is_utf8(name)) error("names", what, " ", shown(loader::visible(name)), " is not UTF-8");
 }
 
 void Checker::report_unchecked() {

@@ -8,7 +8,7 @@
 #include "loader/format/wire.hpp"
 #include "loader/text/text_words.hpp"
 #include "tenon/base/types.hpp"
-#include "tenon/kernels/text/utf8.hpp"
+#include "tenon/base/utf8.hpp"
 
 namespace tenon::TENON_ABI::loader {
 namespace {
@@ -34,7 +34,7 @@ void check_location(const std::string& location) {
   if (location.empty()) throw refusal(location, "not a path");
   // A message would lose the text after a zero byte.
   if (location.find('\0') != location.npos) throw refusal("its location has a byte of zero");
-  if (!kernels::is_utf8(location)) throw refusal(location, "the path is not UTF-8");
+  if (!detail::is_utf8(location)) throw refusal(location, "the path is not UTF-8");
   if (location.find('\\') != location.npos) throw refusal(location, "the path has a backslash");
   if (begins_name(location[0]) && location[0] != '_' && location.size() > 1 && location[1] == ':')
     throw refusal(location, "the path names a drive");

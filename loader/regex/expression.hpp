@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "tenon/base/error.hpp"
-#include "tenon/kernels/text/utf8.hpp"
+#include "tenon/base/utf8.hpp"
 
 namespace tenon::TENON_ABI::regex {
 
@@ -21,7 +21,7 @@ inline void check_length(std::string_view op, std::string_view text) {
 /// The same for element k of an input, which has to be UTF-8.
 inline void check_element(std::string_view op, int64_t k, std::string_view text) {
   check_length(op, text);
-  if (!kernels::is_utf8(text)) raise(ErrorCode::invalid_argument, op, "element ", k, " is not UTF-8");
+  if (!tenon::detail::is_utf8(text)) raise(ErrorCode::invalid_argument, op, "element ", k, " is not UTF-8");
 }
 
 /// Error{invalid_argument} if it is invalid; `kind` is what the message calls it.

@@ -16,8 +16,8 @@ int64_t code_points(std::string_view text) {
 // Where the code point at `at` ends.
 std::size_t after(std::string_view text, std::size_t at) {
   if (at >= text.size()) return at + 1;
-  return at +
-         static_cast<std::size_t>(kernels::decode_utf8(text.data() + at, text.data() + text.size()).length);
+  return at + static_cast<std::size_t>(
+                  tenon::detail::decode_utf8(text.data() + at, text.data() + text.size()).length);
 }
 
 // Calls found(at, size) for each match from left to right, which returns where the search continues.

@@ -2,7 +2,7 @@
 
 #include <cstdio>
 
-#include "tenon/kernels/text/utf8.hpp"
+#include "tenon/base/utf8.hpp"
 
 namespace tenon::TENON_ABI::tool {
 
@@ -10,7 +10,7 @@ std::string json_string(std::string_view text) {
   std::string out = "\"";
   const char *at = text.data(), *const end = at + text.size();
   while (at < end) {
-    const kernels::CodePoint c = kernels::decode_utf8(at, end);
+    const detail::CodePoint c = detail::decode_utf8(at, end);
     if (c.length == 0) {
       out += "\uFFFD";
       ++at;

@@ -13,7 +13,7 @@
 #include "loader/draw/outline.hpp"
 #include "loader/text/parse_text.hpp"
 #include "tenon/base/error.hpp"
-#include "tenon/kernels/text/utf8.hpp"
+#include "tenon/base/utf8.hpp"
 #include "tests/loader/markup.hpp"
 #include "tests/loader/refusal.hpp"
 
@@ -246,7 +246,7 @@ TEST_CASE("hostile names are text") {
   CHECK(!holds(page, "<img"));
   CHECK(!holds(page, "<svg"));
   for (const std::string* text : {&d, &page}) {
-    CHECK(kernels::is_utf8(*text));
+    CHECK(detail::is_utf8(*text));
     for (char c : *text) REQUIRE((static_cast<unsigned char>(c) >= 0x20 || c == '\n'));
     CHECK(!holds(*text, "\xe2\x80\xae"));
   }

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "tenon/base/version.hpp"
+#include "tenon/base/utf8.hpp"
 
 namespace tenon::TENON_ABI::detail {
 
@@ -24,12 +24,7 @@ inline std::string path_text(const std::filesystem::path& file) {
       c = pair ? 0x10000 + ((c - 0xD800) << 10) + (next - 0xDC00) : 0xFFFD;
       k += pair;
     }
-    const auto add = [&](char32_t byte) { text += static_cast<char>(byte); };
-    if (c < 0x80) add(c);
-    else if (c < 0x800) add(0xC0 | c >> 6), add(0x80 | (c & 0x3F));
-    else if (c < 0x10000) add(0xE0 | c >> 12), add(0x80 | (c >> 6 & 0x3F)), add(0x80 | (c & 0x3F));
-    else
-      add(0xF0 | c >> 18), add(0x80 | (c >> 12 & 0x3F)), add(0x80 | (c >> 6 & 0x3F)), add(0x80 | (c & 0x3F));
+    encode_utf8(c, [&](char byte) { text += byte; });
   }
   return text;
 #else

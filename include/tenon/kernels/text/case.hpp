@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "tenon/kernels/text/utf8.hpp"
+#include "tenon/base/utf8.hpp"
 
 namespace tenon::TENON_ABI::kernels {
 
@@ -154,9 +154,9 @@ inline char32_t with_case(char32_t c, Case to, bool turkic) {
 inline bool append_with_case(std::string_view text, Case to, bool turkic, std::string& result) {
   result.reserve(result.size() + text.size());
   for (const char *at = text.data(), *end = at + text.size(); at < end;) {
-    const CodePoint c = decode_utf8(at, end);
+    const tenon::detail::CodePoint c = tenon::detail::decode_utf8(at, end);
     if (c.length == 0) return false;
-    encode_utf8(with_case(c.value, to, turkic), [&](char byte) { result.push_back(byte); });
+    tenon::detail::encode_utf8(with_case(c.value, to, turkic), [&](char byte) { result.push_back(byte); });
     at += c.length;
   }
   return true;

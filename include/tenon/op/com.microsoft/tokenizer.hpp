@@ -2,7 +2,7 @@
 // github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md#com.microsoft.Tokenizer
 #pragma once
 
-#include "tenon/kernels/text/utf8.hpp"
+#include "tenon/base/utf8.hpp"
 #include "tenon/op/families/regex_tokens.hpp"
 #include "tenon/op/framework/call.hpp"
 
@@ -84,7 +84,7 @@ struct Tokenizer {
     for (int64_t k = 0; k < x.size(); ++k) {
       const std::string_view text = x[k];
       for (const char *at = text.data(), *const end = at + text.size(); at < end;) {
-        const int bytes = kernels::decode_utf8(at, end).length;
+        const int bytes = tenon::detail::decode_utf8(at, end).length;
         if (bytes == 0) raise(ErrorCode::invalid_argument, spec.name, "element ", k, " is not UTF-8");
         rows[static_cast<std::size_t>(k)].emplace_back(at, static_cast<std::size_t>(bytes));
         at += bytes;

@@ -1,6 +1,7 @@
 // StringNormalizer: stop words removed, case changed.   onnx.ai/onnx/operators/onnx__StringNormalizer.html
 #pragma once
 
+#include "tenon/base/utf8.hpp"
 #include "tenon/kernels/text/case.hpp"
 #include "tenon/op/framework/call.hpp"
 
@@ -148,7 +149,7 @@ struct StringNormalizer {
  private:
   template <class Iterator>
   static void expect_utf8(std::string_view what, Iterator begin, Iterator end) {
-    const Iterator bad = std::find_if_not(begin, end, kernels::is_utf8);
+    const Iterator bad = std::find_if_not(begin, end, tenon::detail::is_utf8);
     if (bad != end)
       raise(ErrorCode::invalid_argument, spec.name, what, ": element ", bad - begin, " is not UTF-8");
   }

@@ -1,12 +1,19 @@
 // StringSplit: strings cut at a delimiter.   onnx.ai/onnx/operators/onnx__StringSplit.html
 #pragma once
 
-#include "tenon/kernels/text/utf8.hpp"
+#include "tenon/base/utf8.hpp"
 #include "tenon/op/framework/call.hpp"
 
 namespace tenon::TENON_ABI::op {
 
 namespace string_split_detail {
+
+/// Whether text is split at the code point: Unicode's White_Space, and the separators U+001C to U+001F.
+constexpr bool is_space(char32_t c) {
+  return (c >= 0x09 && c <= 0x0D) || (c >= 0x1C && c <= 0x20) || c == 0x85 || c == 0xA0 || c == 0x1680 ||
+         (c >= 0x2000 && c <= 0x200A) || c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F ||
+         c == 0x3000;
+}
 
 /// Calls piece(text) for each text between delimiters, and after `most` cuts for the rest.
 template <class F>
@@ -29,9 +36,9 @@ bool split_at_space(std::string_view s, int64_t most, F piece) {
   int64_t cuts = 0;
   const auto close = [&] { piece(std::string_view(word, static_cast<std::size_t>(past - word))); };
   for (const char* at = s.data(); at < end;) {
-    const kernels::CodePoint c = kernels::decode_utf8(at, end);
+    const tenon::detail::CodePoint c = tenon::detail::decode_utf8(at, end);
     if (c.length == 0) return false;
-    if (!kernels::is_space(c.value)) {
+    if (!is_space(c.value)) {
       if (word == nullptr) word = at;
       past = at + c.length;
     } else if (word != nullptr && cuts < most) {

@@ -5,7 +5,7 @@
 
 #include "tenon/base/abi.hpp"
 
-namespace tenon::TENON_ABI::kernels {
+namespace tenon::TENON_ABI::detail {
 
 /// A code point and the number of its bytes; none if the bytes are not UTF-8.
 struct CodePoint {
@@ -49,11 +49,4 @@ constexpr bool is_utf8(std::string_view s) {
   return true;
 }
 
-/// Whether text is split at the code point: Unicode's White_Space, and the separators U+001C to U+001F.
-constexpr bool is_space(char32_t c) {
-  return (c >= 0x09 && c <= 0x0D) || (c >= 0x1C && c <= 0x20) || c == 0x85 || c == 0xA0 || c == 0x1680 ||
-         (c >= 0x2000 && c <= 0x200A) || c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F ||
-         c == 0x3000;
-}
-
-}  // namespace tenon::TENON_ABI::kernels
+}  // namespace tenon::TENON_ABI::detail
