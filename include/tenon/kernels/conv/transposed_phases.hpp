@@ -209,7 +209,7 @@ class Phases {
   void convolve(const Part& q, int64_t batch, const T* x, const int64_t* extents, int64_t first, T* y) const {
     int64_t pads[max_spatial];
     std::copy_n(q.pads, s_.rank, pads);
-    pads[0] -= first;
+    pads[0] = q.pads[0] - first;
     ConvArgs<T> c;
     c.geometry = q.geometry;
     c.geometry.batch = batch, c.geometry.out = extents, c.geometry.pads = pads;
