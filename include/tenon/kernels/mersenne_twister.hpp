@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "tenon/base/convert.hpp"
+#include "tenon/base/uncontracted.hpp"
 
 namespace tenon::TENON_ABI::kernels {
 
@@ -41,7 +42,7 @@ class MersenneTwister {
     do {
       x = 2 * uniform() - 1;
       y = 2 * uniform() - 1;
-      square = x * x + y * y;
+      square = uncontracted(x * x) + uncontracted(y * y);
     } while (square >= 1 || square == 0);
     const double factor = std::sqrt(-2 * std::log(square) / square);
     other_ = factor * x;
@@ -73,7 +74,7 @@ void random_normal(T* y, int64_t n, MersenneTwister random, float mean, float de
   using W = std::conditional_t<std::is_same_v<T, double>, double, float>;
   const W scale = convert<W>(convert<T>(deviation)), shift = convert<W>(convert<T>(mean));
   for (int64_t i = 0; i < n; ++i) {
-    const T scaled = convert<T>(convert<W>(convert<T>(random.normal())) * scale);
+    const T scaled = convert<T>(uncontracted(convert<W>(convert<T>(random.normal())) * scale));
     y[i] = convert<T>(convert<W>(scaled) + shift);
   }
 }
@@ -85,7 +86,7 @@ void random_uniform(T* y, int64_t n, MersenneTwister random, float low, float hi
   using W = std::conditional_t<std::is_same_v<T, double>, double, float>;
   const W scale = convert<W>(convert<T>(double{high} - double{low})), shift = convert<W>(convert<T>(low));
   for (int64_t i = 0; i < n; ++i) {
-    const T scaled = convert<T>(convert<W>(convert<T>(random.uniform())) * scale);
+    const T scaled = convert<T>(uncontracted(convert<W>(convert<T>(random.uniform())) * scale));
     y[i] = convert<T>(convert<W>(scaled) + shift);
   }
 }

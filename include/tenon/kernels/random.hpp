@@ -15,6 +15,7 @@
 #include "tenon/base/parallel.hpp"
 #include "tenon/base/platform/clock.hpp"
 #include "tenon/base/scratch.hpp"
+#include "tenon/base/uncontracted.hpp"
 
 namespace tenon::TENON_ABI::kernels {
 
@@ -79,8 +80,8 @@ void random_normal(T* y, int64_t n, uint64_t seed, double mean, double deviation
   parallel_for((n + 1) / 2, task_work::draws / 2, [=](int64_t begin, int64_t end) {
     for (int64_t block = begin; block < end; ++block) {
       const std::array<double, 2> z = philox.normal(static_cast<uint64_t>(block));
-      y[2 * block] = convert<T>(mean + deviation * z[0]);
-      if (2 * block + 1 < n) y[2 * block + 1] = convert<T>(mean + deviation * z[1]);
+      y[2 * block] = convert<T>(mean + uncontracted(deviation * z[0]));
+      if (2 * block + 1 < n) y[2 * block + 1] = convert<T>(mean + uncontracted(deviation * z[1]));
     }
   });
 }
@@ -93,8 +94,8 @@ void random_uniform(T* y, int64_t n, uint64_t seed, double low, double high) {
   parallel_for((n + 1) / 2, task_work::draws, [=](int64_t begin, int64_t end) {
     for (int64_t block = begin; block < end; ++block) {
       const std::array<double, 2> u = philox.uniform(static_cast<uint64_t>(block));
-      y[2 * block] = convert<T>(low + span * u[0]);
-      if (2 * block + 1 < n) y[2 * block + 1] = convert<T>(low + span * u[1]);
+      y[2 * block] = convert<T>(low + uncontracted(span * u[0]));
+      if (2 * block + 1 < n) y[2 * block + 1] = convert<T>(low + uncontracted(span * u[1]));
     }
   });
 }

@@ -8,6 +8,7 @@
 
 #include "tenon/base/parallel.hpp"
 #include "tenon/base/scratch.hpp"
+#include "tenon/base/uncontracted.hpp"
 
 namespace tenon::TENON_ABI::kernels {
 
@@ -126,7 +127,7 @@ class RoiAxis {
         outside_[b] = false;
         int64_t before = -1;
         for (int64_t k = 0; k < s.grid; ++k) {
-          T v = s.start + static_cast<T>(b) * s.size +
+          T v = s.start + uncontracted(static_cast<T>(b) * s.size) +
                 (static_cast<T>(k) + T(0.5)) * s.size / static_cast<T>(s.grid);
           if (!(v >= -1 && v <= static_cast<T>(extent))) {
             outside_[b] = true;

@@ -7,6 +7,7 @@
 #include "tenon/base/convert.hpp"
 #include "tenon/base/costs.hpp"
 #include "tenon/base/scratch.hpp"
+#include "tenon/base/uncontracted.hpp"
 #include "tenon/kernels/elementwise/half.hpp"
 #include "tenon/kernels/resize/interpolated.hpp"
 #include "tenon/kernels/resize/resize.hpp"
@@ -57,15 +58,15 @@ inline double place(const ResizeAxis& a, ResizeCoordinates coordinates, int64_t 
   switch (coordinates) {
     case ResizeCoordinates::half_pixel: return half_pixel;
     case ResizeCoordinates::half_pixel_symmetric:
-      return half_pixel + in / 2 * (1 - static_cast<double>(a.out) / out);
+      return half_pixel + uncontracted(in / 2 * (1 - static_cast<double>(a.out) / out));
     case ResizeCoordinates::pytorch_half_pixel: return a.out == 1 ? 0 : half_pixel;
     case ResizeCoordinates::align_corners: return out == 1 ? 0 : at * (in - 1) / (out - 1);
     case ResizeCoordinates::asymmetric: return at / a.scale;
     case ResizeCoordinates::tf_half_pixel_for_nn: return a.scale == 1 ? at : (at + 0.5) / a.scale;
     case ResizeCoordinates::tf_crop_and_resize:
-      return a.out == 1
-                 ? (a.start + a.end) * (in - 1) / 2
-                 : a.start * (in - 1) + at * (a.end - a.start) * (in - 1) / static_cast<double>(a.out - 1);
+      return a.out == 1 ? (a.start + a.end) * (in - 1) / 2
+                        : uncontracted(a.start * (in - 1)) +
+                              at * (a.end - a.start) * (in - 1) / static_cast<double>(a.out - 1);
   }
   return 0;
 }

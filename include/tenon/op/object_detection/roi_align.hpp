@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "tenon/base/convert.hpp"
+#include "tenon/base/uncontracted.hpp"
 #include "tenon/kernels/roi.hpp"
 #include "tenon/op/families/wide.hpp"
 #include "tenon/op/framework/call.hpp"
@@ -103,8 +104,8 @@ struct RoiAlign {
   kernels::RoiSamples<C> along(const C* ends, int64_t bins) const {
     const bool half_pixel = coordinate_transformation_mode == "half_pixel";
     const C scale = static_cast<C>(spatial_scale), shift = half_pixel ? C(0.5) : C(0);
-    kernels::RoiSamples<C> s{.start = ends[0] * scale - shift};
-    C length = ends[2] * scale - shift - s.start;
+    kernels::RoiSamples<C> s{.start = uncontracted(ends[0] * scale) - shift};
+    C length = uncontracted(ends[2] * scale) - shift - s.start;
     if (!half_pixel && length < 1) length = 1;
     s.size = length / static_cast<C>(bins);
     if (!std::isfinite(s.start) || !std::isfinite(length) ||
