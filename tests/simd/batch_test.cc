@@ -41,6 +41,14 @@ TEST_CASE_TEMPLATE("comparisons with NaN", T, float, double) {
     }
 }
 
+TEST_CASE_TEMPLATE("max and min: the second where the first is NaN", T, float, double) {
+  const Batch<T> nan(std::numeric_limits<T>::quiet_NaN()), one(T(1)), two(T(2));
+  CHECK(all_of<T>(simd::max(nan, one) == one, true));
+  CHECK(all_of<T>(simd::min(nan, one) == one, true));
+  CHECK(all_of<T>(simd::max(one, two) == two, true));
+  CHECK(all_of<T>(simd::min(one, two) == one, true));
+}
+
 TEST_CASE_TEMPLATE("mul_add rounds once where the level has FMA", T, float, double) {
   const T e = std::numeric_limits<T>::epsilon();
   // (1 + e) (1 - e) - 1 = -e^2, which a product that is rounded first has lost.

@@ -1,8 +1,9 @@
 // Vectors of one element type at one instruction-set level, by xsimd and intrinsics. Features that xsimd
 // lacks (masked tails, shuffles, NaN-propagating extrema) use the instructions of a processor family (x86/,
-// arm/), with a twin for any processor (generic/). No name here equals one of xsimd's free functions, because
-// argument-dependent lookup would find both. Everything is a template on the level's tag or on the batch
-// type, so that no function compiled with wide instructions can be shared with a narrower unit.
+// arm/), with a twin for any processor (generic/). No name here but max and min equals one of xsimd's free
+// functions, because argument-dependent lookup would find both. Everything is a template on the level's tag
+// or on the batch type, so that no function compiled with wide instructions can be shared with a narrower
+// unit.
 #pragma once
 
 #include "tenon/simd/batch/arithmetic.hpp"

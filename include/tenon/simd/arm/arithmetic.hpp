@@ -16,6 +16,18 @@ xsimd::batch<T, A> floor(const xsimd::batch<T, A>& x) {
   else return vrndmq_f64(x);
 }
 
+// xsimd's instructions give NaN.
+template <std::floating_point T, detail::Neon A>
+inline xsimd::batch<T, A> max(const xsimd::batch<T, A>& x, const xsimd::batch<T, A>& y) {
+  if constexpr (sizeof(T) == 4) return vmaxnmq_f32(x, y);
+  else return vmaxnmq_f64(x, y);
+}
+template <std::floating_point T, detail::Neon A>
+inline xsimd::batch<T, A> min(const xsimd::batch<T, A>& x, const xsimd::batch<T, A>& y) {
+  if constexpr (sizeof(T) == 4) return vminnmq_f32(x, y);
+  else return vminnmq_f64(x, y);
+}
+
 // xsimd multiplies by an estimate of the reciprocal.
 template <std::same_as<float> T, detail::Neon A>
 inline xsimd::batch<T, A> div(const xsimd::batch<T, A>& x, const xsimd::batch<T, A>& y) {

@@ -28,7 +28,8 @@ inline constexpr std::size_t bytes = sizeof(xsimd::batch<float, A>);
 // xsimd's own, lane by lane. Called qualified, like all functions here.
 using xsimd::abs, xsimd::nearbyint, xsimd::isnan, xsimd::select;
 using xsimd::all, xsimd::any;  ///< whether all or any of the lanes of a comparison hold
-using xsimd::max, xsimd::min, xsimd::nearbyint_as_int, xsimd::to_float, xsimd::to_int;
+using xsimd::max, xsimd::min;  ///< the second where the first is NaN; on 64-bit Arm not xsimd's
+using xsimd::nearbyint_as_int, xsimd::to_float, xsimd::to_int;
 
 /// Which lanes differ; NaN differs from everything. xsimd 8.1's x != y is false for NaN at the levels above
 /// Baseline.
