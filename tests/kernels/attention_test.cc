@@ -23,22 +23,29 @@ struct Case {
   double softcap = 0;
   bool masked = false, none_is_nan = false, sinks = false;
   std::vector<int64_t> ends{};
+  /// Codes lie in 4 bits, and have no scales but factors of each head's numbers.
+  bool halves = false;
 };
 
 template <class T>
 struct Operands {
   Case c;
-  std::vector<float> q, mask, sinks, k_scale, v_scale;
+  std::vector<float> q, mask, sinks, k_scale, v_scale, k_factors, v_factors;
   std::vector<T> k, v;
   std::vector<int64_t> offsets;
 
   explicit Operands(const Case& of) : c(of) {
-    const double most = std::is_same_v<T, int8_t> ? 128 : 1;
+    const double most = c.halves ? 8 : std::is_same_v<T, int8_t> ? 128 : 1;
     q = test::numbers<float>(c.batch * c.heads * c.queries * c.size, -1, 1, 1);
     k = test::numbers<T>(c.batch * c.kv_heads * c.keys * c.size, -most, most, 2);
     v = test::numbers<T>(c.batch * c.kv_heads * c.keys * c.value_size, -most, most, 3);
     k_scale = test::numbers<float>(c.batch * c.kv_heads * c.keys, 0, 1 / most, 4);
     v_scale = test::numbers<float>(c.batch * c.kv_heads * c.keys, 0, 1 / most, 5);
+    if (c.halves) {
+      std::fill(k_scale.begin(), k_scale.end(), 1.0f), std::fill(v_scale.begin(), v_scale.end(), 1.0f);
+      k_factors = test::numbers<float>(c.kv_heads * c.size, 0, 1 / most, 8);
+      v_factors = test::numbers<float>(c.kv_heads * c.value_size, 0, 1 / most, 9);
+    }
     sinks = test::numbers<float>(c.heads, -1, 1, 6);
     mask = test::numbers<float>(c.batch * c.queries * c.keys, -2, 2, 7);
     for (std::size_t i = 0; i < mask.size(); ++i)
@@ -47,11 +54,13 @@ struct Operands {
   }
   double key(int64_t head, int64_t j, int64_t i) const {
     const double x = static_cast<double>(static_cast<float>(k[n((head * c.keys + j) * c.size + i)]));
-    return std::is_same_v<T, int8_t> ? x * double{k_scale[n(head * c.keys + j)]} : x;
+    const double scaled = std::is_same_v<T, int8_t> ? x * double{k_scale[n(head * c.keys + j)]} : x;
+    return c.halves ? scaled * double{k_factors[n(head % c.kv_heads * c.size + i)]} : scaled;
   }
   double value(int64_t head, int64_t j, int64_t i) const {
     const double x = static_cast<double>(static_cast<float>(v[n((head * c.keys + j) * c.value_size + i)]));
-    return std::is_same_v<T, int8_t> ? x * double{v_scale[n(head * c.keys + j)]} : x;
+    const double scaled = std::is_same_v<T, int8_t> ? x * double{v_scale[n(head * c.keys + j)]} : x;
+    return c.halves ? scaled * double{v_factors[n(head % c.kv_heads * c.value_size + i)]} : scaled;
   }
 };
 
@@ -59,11 +68,18 @@ struct Operands {
 template <class W = float, class T>
 std::vector<float> attend(const Operands<T>& o, const std::vector<int64_t>& ends = {}) {
   const Case& c = o.c;
-  constexpr bool scaled = std::is_same_v<T, int8_t>;
+  const bool scaled = std::is_same_v<T, int8_t> && !c.halves;
   std::vector<AttentionPart> parts;
   // Each part in memory of its own, so that reading past a part is noticed.
   std::vector<std::vector<T>> memory;
   std::vector<std::vector<float>> scales;
+  const auto stored = [&](const std::vector<T>& x) {
+    std::vector<T> pairs;
+    if constexpr (std::is_same_v<T, int8_t>)
+      for (std::size_t i = 0; c.halves && i < x.size(); i += 2)
+        pairs.push_back(static_cast<int8_t>((x[i] + 8) | (x[i + 1] + 8) << 4));
+    return c.halves ? pairs : x;
+  };
   int64_t from = 0;
   const auto add = [&](int64_t to) {
     const auto copied = [&](const auto& x, int64_t size) {
@@ -73,12 +89,13 @@ std::vector<float> attend(const Operands<T>& o, const std::vector<int64_t>& ends
       return of;
     };
     const int64_t count = to - from, heads = c.kv_heads;
-    memory.push_back(copied(o.k, c.size)), memory.push_back(copied(o.v, c.value_size));
+    memory.push_back(stored(copied(o.k, c.size))), memory.push_back(stored(copied(o.v, c.value_size)));
     const T *const k = memory[memory.size() - 2].data(), *const v = memory.back().data();
     scales.push_back(copied(o.k_scale, 1)), scales.push_back(copied(o.v_scale, 1));
+    const DType type = c.halves ? DType::uint4 : dtype_of<T>;
     AttentionPart part{
-        .k = {dtype_of<T>, k, heads * count * c.size, count * c.size, c.size},
-        .v = {dtype_of<T>, v, heads * count * c.value_size, count * c.value_size, c.value_size},
+        .k = {type, k, heads * count * c.size, count * c.size, c.size},
+        .v = {type, v, heads * count * c.value_size, count * c.value_size, c.value_size},
         .keys = count};
     if (scaled) {
       part.k_scale = {scales[scales.size() - 2].data(), heads * count, count, 1};
@@ -98,6 +115,7 @@ std::vector<float> attend(const Operands<T>& o, const std::vector<int64_t>& ends
   a.q = {DType::float32, o.q.data(), group * c.size, c.queries * c.size, c.size};
   a.y = {DType::float32, y.data(), group * c.value_size, c.queries * c.value_size, c.value_size};
   a.parts = parts;
+  if (c.halves) a.k_factors = o.k_factors.data(), a.v_factors = o.v_factors.data();
   a.scale = 0.7, a.softcap = c.softcap;
   a.left = c.left, a.right = c.right, a.offset = c.keys - c.queries;
   if (!c.ends.empty()) a.ends = c.ends.data(), a.offsets = o.offsets.data();
@@ -197,6 +215,22 @@ TEST_CASE_TEMPLATE("attention: caches of several types, against double", T, floa
     const Operands<T> o(c);
     check_near(o, attend(o));
     check_near(o, attend<double>(o));
+  }
+}
+
+TEST_CASE("attention: codes of 4 bits and factors of their numbers, against double") {
+  std::vector<Case> cases(std::begin(kinds), std::end(kinds));
+  for (const int64_t size : {2, 8, 18, 70}) cases.push_back({.size = size, .value_size = size + 4});
+  for (Case& c : cases) {
+    CAPTURE(&c - cases.data());
+    c.halves = true;
+    const Operands<int8_t> o(c);
+    const std::vector<float> whole = attend(o);
+    check_near(o, whole);
+    check_near(o, attend<double>(o));
+    std::vector<int64_t> pages;
+    for (int64_t end = 16; end < c.keys; end += 16) pages.push_back(end);
+    check_same(attend(o, pages), whole);
   }
 }
 

@@ -16,15 +16,16 @@ struct HeadRows {
   int64_t batch = 0, head = 0, row = 0;
 };
 
-/// The factors of vectors of integers, one for each batch entry, head and key. A distance of 0 means that
-/// there is one for all.
+/// The factors of vectors of codes, one for each batch entry, head and key. A distance of 0 means that there
+/// is one for all.
 struct HeadScales {
-  const float* data = nullptr;
+  const float* data = nullptr;  ///< nullptr: all are 1
   int64_t batch = 0, head = 0, row = 0;
 };
 
 /// Keys and their values that lie together, such as a page of a cache. Their types are floating-point types,
-/// or int8, for which there are scales.
+/// or those of codes: int8, or uint4, which are raised by 8 and lie two in a byte, in vectors of whole bytes.
+/// Codes may have scales.
 struct AttentionPart {
   HeadRows<const void> k, v;
   int64_t keys = 0;
@@ -51,6 +52,8 @@ struct AttentionArgs {
   HeadRows<const void> q;
   std::span<const AttentionPart> parts;  ///< in the order of their keys
   HeadRows<void> y;
+  /// Of the numbers of all keys, (kv_heads, size), and of all values, (kv_heads, value_size). nullptr: 1.
+  const float *k_factors = nullptr, *v_factors = nullptr;
   double scale = 1, softcap = 0;  ///< softcap 0: none
   AttentionMask mask;
   /// Query i of batch entry b is at position p = i + offsets[b] (nullptr: i + offset) among the keys, and

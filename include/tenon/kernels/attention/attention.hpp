@@ -1,5 +1,5 @@
 // Scaled dot-product attention over batches of heads. Computes in float or double; operands may be of any
-// floating-point type, and keys and values also 8-bit integers with scales. Arguments: args.hpp.
+// floating-point type, and keys and values also codes of 8 or 4 bits. Arguments: args.hpp.
 #pragma once
 
 #include <algorithm>

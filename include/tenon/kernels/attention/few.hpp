@@ -36,7 +36,7 @@ class FewQueries {
       return d == DType::float32 || d == DType::float16 || d == DType::bfloat16;
     };
     const auto is_cached = [&](const HeadRows<const void>& h) {
-      return is_float(h.dtype) || h.dtype == DType::int8;
+      return is_float(h.dtype) || h.dtype == DType::int8 || h.dtype == DType::uint4;
     };
     const int64_t group = a.heads / a.kv_heads;
     return group <= most_rows && a.queries <= most_rows && group * a.queries <= most_rows &&
@@ -77,6 +77,12 @@ class FewQueries {
     return moved(h.data, h.dtype,
                  item / a_.kv_heads * h.batch + head(item, r) * h.head + r % a_.queries * h.row);
   }
+  /// Whether a part has codes of 4 bits.
+  bool holds_halves() const {
+    return std::any_of(a_.parts.begin(), a_.parts.end(), [](const AttentionPart& part) {
+      return part.k.dtype == DType::uint4 || part.v.dtype == DType::uint4;
+    });
+  }
   KeySpan window(int64_t item, int64_t r) const {
     return key_window(a_, keys_, item / a_.kv_heads, r % a_.queries);
   }
@@ -98,17 +104,25 @@ class FewQueries {
     const int64_t most = std::min(block, keys_);
     float *const q = scratch.take<float>(rows_ * size), *const scores = scratch.take<float>(rows_ * most),
                  *const scales = scratch.take<float>(most);
+    auto* const codes = scratch.take<int8_t>(holds_halves() ? most * std::max(a_.size, a_.value_size) : 0);
     ScoreMask<float> mask(scratch, a_, b, most);
     for (int64_t r = 0; r < rows_; ++r) {
       load_row(a_.q.dtype, place(a_.q, item, r), q + r * size, a_.size);
+      multiply_row(q + r * size, a_.k_factors, h, a_.size);
       std::fill(q + r * size + a_.size, q + (r + 1) * size, 0.0f);
     }
     const auto visit = [&](bool of_keys, const auto& visitor) {
       for_each_part(a_, of_keys, b, h, keys.first, keys.last,
                     [&](const HeadPart& part, int64_t from, int64_t to) {
+                      const int64_t count = to - from, numbers = of_keys ? a_.size : a_.value_size;
+                      if (part.rows.dtype == DType::uint4) {
+                        for (int64_t j = 0; j < count; ++j)
+                          unpack_codes(static_cast<const uint8_t*>(part.at(from + j)), codes + j * numbers,
+                                       numbers);
+                        return visitor(CachedRows<int8_t>{codes, numbers, count, numbers}, part, from);
+                      }
                       visit_types<float, float16, bfloat16, int8_t>(part.rows.dtype, [&]<class T>() {
-                        visitor(CachedRows<T>{static_cast<const T*>(part.at(from)), part.rows.row, to - from,
-                                              of_keys ? a_.size : a_.value_size},
+                        visitor(CachedRows<T>{static_cast<const T*>(part.at(from)), part.rows.row, count, numbers},
                                 part, from);
                       });
                     });
@@ -116,6 +130,7 @@ class FewQueries {
     // Multiplies a part's scores or weights by its scales.
     const auto scale = [&]<class T>(const CachedRows<T>& x, const HeadPart& part, int64_t from) {
       if constexpr (std::is_same_v<T, int8_t>) {
+        if (part.scales.data == nullptr) return;
         for (int64_t j = 0; j < x.count; ++j) scales[j] = *part.scale(from + j);
         for (int64_t r = 0; r < rows_; ++r) {
           float* const row = scores + r * n + (from - keys.first);
@@ -167,6 +182,7 @@ class FewQueries {
       const CachedRows<float> sums{sums_ + at * a_.value_size, rows_ * a_.value_size, slots, a_.value_size};
       cached_sums(sums, {factors, slots, 1}, {y, a_.value_size, 1});
     }
+    multiply_row(y, a_.v_factors, item % a_.kv_heads, a_.value_size);
     store_row(y, a_.y.dtype, place(a_.y, item, r), a_.value_size);
   }
 

@@ -17,7 +17,7 @@ using AttentionFloats = TypeList<float, double, float16, bfloat16>;
 template <class Void>
 Void* moved(Void* p, DType d, int64_t elements) {
   using Byte = std::conditional_t<std::is_const_v<Void>, const std::byte, std::byte>;
-  return static_cast<Byte*>(p) + elements * (bits_of(d) / 8);
+  return static_cast<Byte*>(p) + elements * bits_of(d) / 8;
 }
 
 template <class From, class To>
@@ -40,6 +40,21 @@ void load_row(DType d, const void* x, W* y, int64_t n) {
 template <class W>
 void store_row(const W* x, DType d, void* y, int64_t n) {
   visit_types(AttentionFloats{}, d, [&]<class T>() { convert_floats(x, static_cast<T*>(y), n); });
+}
+
+/// y = the codes of n numbers, 4 bits each, raised by 8. An even number.
+template <class T>
+void unpack_codes(const uint8_t* x, T* y, int64_t n) {
+  for (int64_t i = 0; i < n; i += 2) {
+    y[i] = static_cast<T>((x[i / 2] & 15) - 8);
+    y[i + 1] = static_cast<T>((x[i / 2] >> 4) - 8);
+  }
+}
+
+/// Multiplies n numbers of KV head h by its factors, (kv_heads, n), if there are any.
+template <class W>
+void multiply_row(W* x, const float* factors, int64_t h, int64_t n) {
+  for (int64_t i = 0; factors != nullptr && i < n; ++i) x[i] *= static_cast<W>(factors[h * n + i]);
 }
 
 /// The keys or values of a KV head.
@@ -104,10 +119,13 @@ class VectorReader {
 
  private:
   void load(const HeadPart& part, int64_t key, W* to) const {
-    if (part.rows.dtype != DType::int8) return load_row(part.rows.dtype, part.at(key), to, n_);
-    const auto* const codes = static_cast<const int8_t*>(part.at(key));
+    const void* const at = part.at(key);
+    if (part.rows.dtype == DType::int8) std::copy_n(static_cast<const int8_t*>(at), n_, to);
+    else if (part.rows.dtype == DType::uint4) unpack_codes(static_cast<const uint8_t*>(at), to, n_);
+    else return load_row(part.rows.dtype, at, to, n_);
+    if (part.scales.data == nullptr) return;
     const float scale = *part.scale(key);
-    for (int64_t i = 0; i < n_; ++i) to[i] = static_cast<W>(static_cast<float>(codes[i]) * scale);
+    for (int64_t i = 0; i < n_; ++i) to[i] = static_cast<W>(static_cast<float>(to[i]) * scale);
   }
 
   const AttentionArgs& a_;

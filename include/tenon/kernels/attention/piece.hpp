@@ -54,12 +54,14 @@ class AttentionPiece {
         mask_(scratch_, a, b, chunk_) {
     scores_ = scratch_.take<W>(rows_ * chunk_);
     q_ = {dtype_of<W>, place(a.q, 0), 0, a.q.head, row_of(a.q)};
-    if (a.q.dtype != dtype_of<W>) {
+    if (a.q.dtype != dtype_of<W> || a.k_factors != nullptr) {
       W* const copy = scratch_.take<W>(heads_ * rows_ * a.size);
       for (int64_t h = 0; h < heads_; ++h)
-        for (int64_t r = 0; r < rows_; ++r)
-          load_row(a.q.dtype, moved(place(a.q, h), a.q.dtype, r * row_of(a.q)),
-                   copy + (h * rows_ + r) * a.size, a.size);
+        for (int64_t r = 0; r < rows_; ++r) {
+          W* const row = copy + (h * rows_ + r) * a.size;
+          load_row(a.q.dtype, moved(place(a.q, h), a.q.dtype, r * row_of(a.q)), row, a.size);
+          multiply_row(row, a.k_factors, kv_head_, a.size);
+        }
       q_ = {dtype_of<W>, copy, 0, rows_ * a.size, a.size};
     }
     y_ = {dtype_of<W>, place(a.y, 0), 0, a.y.head, row_of(a.y)};
@@ -229,6 +231,7 @@ class AttentionPiece {
         const double kept = share(h, r);
         if (kept != 1) unary<UnaryOp::linear>(row, row, a_.value_size, {kept, 0});
       }
+      multiply_row(row, a_.v_factors, kv_head_, a_.value_size);
       if (a_.y.dtype != dtype_of<W>)
         store_row(row, a_.y.dtype, moved(place(a_.y, h), a_.y.dtype, r * row_of(a_.y)), a_.value_size);
     }

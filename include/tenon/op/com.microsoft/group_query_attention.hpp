@@ -171,6 +171,7 @@ struct GroupQueryAttention {
     const float* sinks = nullptr;
     if (head_sink || smooth_softmax == 1) sinks = sinks_of(scratch, head_sink, heads);
 
+    const CacheForm k_form = form(scratch, t, k_scale, size), v_form = form(scratch, t, v_scale, size);
     for (int64_t b = 0; b < batch; ++b) {
       const int64_t length = seqlens_k[b] + 1, past = prompt ? 0 : length - steps;
       const int64_t held = shared ? length : tokens.resident(past, past_rows),
@@ -181,17 +182,14 @@ struct GroupQueryAttention {
       a.queries = steps, a.size = a.value_size = size;
       a.q = {t, q.data + b * q.batch, 0, size, q.row};
       a.y = {t, y.data() + b * steps * heads * size, 0, size, heads * size};
-      const HeadCache k_cache(t, form(k_scale), past_key, present_key, b, kv, size),
-          v_cache(t, form(v_scale), past_value, present_value, b, kv, size);
-      const FreshVectors k_new = k_cache.fresh(inner, k.data + b * k.batch, k.row, fresh),
-                         v_new = v_cache.fresh(inner, v.data + b * v.batch, v.row, fresh);
-      const kernels::AttentionPart parts[] = {{.k = k_cache.earlier(inner, held),
-                                               .v = v_cache.earlier(inner, held),
-                                               .keys = held,
-                                               .k_scale = k_cache.scales(),
-                                               .v_scale = v_cache.scales()},
-                                              {.k = k_new.numbers, .v = v_new.numbers, .keys = fresh}};
+      const HeadCache k_cache(k_form, past_key, present_key, b, kv, size),
+          v_cache(v_form, past_value, present_value, b, kv, size);
+      const auto k_new = k_cache.fresh(inner, k.data + b * k.batch, k.row, fresh),
+                 v_new = v_cache.fresh(inner, v.data + b * v.batch, v.row, fresh);
+      const kernels::AttentionPart parts[] = {{.k = k_cache.earlier(), .v = v_cache.earlier(), .keys = held},
+                                              {.k = k_new, .v = v_new, .keys = fresh}};
       a.parts = parts;
+      a.k_factors = k_form.factors, a.v_factors = v_form.factors;
       a.scale = scale == 0 ? 1 / std::sqrt(static_cast<double>(size)) : static_cast<double>(scale);
       a.softcap = softcap;
       a.left = local_window_size - (local_window_size > 0);
@@ -290,8 +288,14 @@ struct GroupQueryAttention {
     return {spec.name, local_window_size, causal != 0, sliding_window_cache != 0};
   }
 
-  CacheForm form(TensorView<const float> scale) const {
-    return {kv_cache_bit_width, scale ? scale.data() : nullptr, k_quant_type == "PER_CHANNEL"};
+  /// The form of a cache of type t, unless it is quantised.
+  CacheForm form(Scratch& scratch, DType t, TensorView<const float> scale, int64_t size) const {
+    if (!scale) return {t};
+    const DType codes = kv_cache_bit_width == 4 ? DType::uint4 : DType::int8;
+    if (k_quant_type == "PER_CHANNEL") return {codes, scale.data()};
+    auto* const factors = scratch.take<float>(*kv_num_heads * size);
+    std::fill_n(factors, *kv_num_heads * size, scale.data()[0]);
+    return {codes, factors};
   }
 };
 
