@@ -93,10 +93,9 @@ std::vector<float> attend(const Operands<T>& o, const std::vector<int64_t>& ends
     const T *const k = memory[memory.size() - 2].data(), *const v = memory.back().data();
     scales.push_back(copied(o.k_scale, 1)), scales.push_back(copied(o.v_scale, 1));
     const DType type = c.halves ? DType::uint4 : dtype_of<T>;
-    AttentionPart part{
-        .k = {type, k, heads * count * c.size, count * c.size, c.size},
-        .v = {type, v, heads * count * c.value_size, count * c.value_size, c.value_size},
-        .keys = count};
+    AttentionPart part{.k = {type, k, heads * count * c.size, count * c.size, c.size},
+                       .v = {type, v, heads * count * c.value_size, count * c.value_size, c.value_size},
+                       .keys = count};
     if (scaled) {
       part.k_scale = {scales[scales.size() - 2].data(), heads * count, count, 1};
       part.v_scale = {scales.back().data(), heads * count, count, 1};

@@ -1,6 +1,7 @@
 #include "tenon/op/com.microsoft/group_query_attention.hpp"
 
 #include "tests/op/recorded.hpp"
+#include "tests/working_memory.hpp"
 
 namespace tenon {
 using namespace test;
@@ -57,6 +58,35 @@ TEST_CASE("GroupQueryAttention: heads without elements") {
   const Value x = t<float>({1, 2, 0}, {}), present = t<float>({1, many, 2, 0}, {}), none;
   check(GroupQueryAttention{.kv_num_heads = many, .num_heads = many},
         {x, x, x, none, none, tokens({1}), one(2)}, {x, present, present});
+}
+
+TEST_CASE("GroupQueryAttention: a step copies no numbers of a quantised cache") {
+  for (const int64_t bits : {8, 4})
+    for (const int64_t scales : {1, 16}) {
+      CAPTURE(bits);
+      CAPTURE(scales);
+      GroupQueryAttention op{.kv_cache_bit_width = bits, .kv_num_heads = 1, .num_heads = 2};
+      op.k_quant_type = op.v_quant_type = scales == 1 ? "PER_TENSOR" : "PER_CHANNEL";
+      const auto memory = [&](int32_t rows) {
+        const Extents past{1, 1, rows, bits * 2};
+        Tensor<float> scale(Extents{scales});
+        std::fill(scale.begin(), scale.end(), 0.1f);
+        Value cache = Tensor<int8_t>(past);
+        if (bits == 4) cache = Tensor<uint8_t>(past);
+        std::vector<Value> in{numbers({1, 1, 32}, 1),
+                              numbers({1, 1, 16}, 2),
+                              numbers({1, 1, 16}, 3),
+                              cache,
+                              cache,
+                              tokens({rows - 1}),
+                              one(rows)};
+        in.resize(12);
+        in.push_back(scale), in.push_back(scale);
+        return working_memory([&] { (void)run(op, in, 1); });
+      };
+      // Of each 512 keys, the results of two queries.
+      CHECK(memory(8192) - memory(1024) < (8192 - 1024) * 16 * static_cast<int64_t>(sizeof(float)) / 10);
+    }
 }
 
 TEST_CASE("GroupQueryAttention: errors") {

@@ -1,4 +1,6 @@
 // Caches that runs write rows into: a State keeps them, and makes room for more rows.
+#include <cmath>
+
 #include "tenon/graph/session.hpp"
 #include "tenon/graph/state.hpp"
 #include "tenon/op/com.microsoft/group_query_attention.hpp"
@@ -17,7 +19,8 @@ using test::numbers;
 constexpr int64_t size = 4, width = 2 * size;
 
 /// x (batch, steps, 8) is projected to two heads of queries and one of keys and values. `element` is the one
-/// of y with that number, so that a run can fail after the attention.
+/// of y with that number, so that a run can fail after the attention. A quantised cache has scales for
+/// numbers up to 2.
 Graph decoder(const op::com_microsoft::GroupQueryAttention& attention = {.kv_num_heads = 1, .num_heads = 2}) {
   Graph g;
   const Dim batch = g.symbol("batch"), steps = g.symbol("steps"), past = g.symbol("past");
@@ -25,15 +28,25 @@ Graph decoder(const op::com_microsoft::GroupQueryAttention& attention = {.kv_num
   const auto projected = [&](int64_t to, uint32_t seed) {
     return node(g, op::MatMul{}, {x, g.add_constant({}, AnyTensor(numbers({width, to}, seed)))});
   };
-  const ValueId past_key = g.add_input("past_key", DType::float32, {batch, 1, past, size}),
-                past_value = g.add_input("past_value", DType::float32, {batch, 1, past, size}),
+  const int64_t bits = attention.kv_cache_bit_width, vector = bits == 4 ? size / 2 : size;
+  const DType type = bits == 0 ? DType::float32 : bits == 8 ? DType::int8 : DType::uint8;
+  const ValueId past_key = g.add_input("past_key", type, {batch, 1, past, vector}),
+                past_value = g.add_input("past_value", type, {batch, 1, past, vector}),
                 seqlens = g.add_input("seqlens", DType::int32, {batch}),
                 total = g.add_input("total", DType::int32, Dims::of_rank(0));
+  std::vector<ValueId> in{
+      projected(width, 1), projected(size, 2), projected(size, 3), past_key, past_value, seqlens, total};
+  if (bits > 0) {
+    const float scale = 2.0f / (bits == 8 ? 127 : 7);
+    in.resize(12, -1);
+    for (uint32_t seed : {4, 5}) {
+      Tensor<float> scales = numbers({attention.k_quant_type == "PER_CHANNEL" ? size : 1}, seed);
+      for (float& x : scales) x = scale * (1 + 0.2f * x);
+      in.push_back(g.add_constant({}, AnyTensor(scales)));
+    }
+  }
   const std::string names[] = {"y", "present_key", "present_value"};
-  const auto out = g.add_node(
-      "attention", AnyOperator::make(attention),
-      {projected(width, 1), projected(size, 2), projected(size, 3), past_key, past_value, seqlens, total},
-      names);
+  const auto out = g.add_node("attention", AnyOperator::make(attention), std::move(in), names);
   for (std::size_t k = 0; k < 3; ++k) g.add_output(names[k], out[k]);
   const ValueId number = g.add_input("number", DType::int64, {1});
   g.add_output("element", node(g, op::Gather{.axis = 2}, {out[0], number}, "element"));
@@ -96,6 +109,62 @@ TEST_CASE("GroupQueryAttention: steps with a state give what the whole prompt gi
   run(*fork, 9, 10);
   state.truncate(5);
   run(state, 5, 6);
+}
+
+TEST_CASE("GroupQueryAttention: a state keeps the codes of a cache, which attention reads") {
+  const Tensor<float> x = numbers({1, 40, width}, 7);
+  const std::vector<StatePair> pairs{{"past_key", "present_key"}, {"past_value", "present_value"}};
+  const Session exact(decoder());
+  const auto text = [](const Session& s, State& in, const Tensor<float>& of,
+                       std::initializer_list<int64_t> ends) {
+    std::vector<float> y;
+    for (int64_t from = 0; const int64_t end : ends) {
+      const std::vector<float> part = test::floats(s.run(feeds_of(of, from, end), {.state = &in})["y"]);
+      y.insert(y.end(), part.begin(), part.end());
+      from = end;
+    }
+    return y;
+  };
+  State plain({.pairs = pairs, .capacity = 64});
+  const std::vector<float> numbers = text(exact, plain, x, {40});
+  for (const int64_t bits : {8, 4})
+    for (const char* scales : {"PER_TENSOR", "PER_CHANNEL"}) {
+      CAPTURE(bits);
+      CAPTURE(scales);
+      op::com_microsoft::GroupQueryAttention a{.kv_cache_bit_width = bits, .kv_num_heads = 1, .num_heads = 2};
+      a.k_quant_type = a.v_quant_type = scales;
+      std::vector<std::vector<float>> of_threads;
+      for (const int threads : {1, 2, 5}) {
+        const Session s(decoder(a), {.threads = threads});
+        State whole({.pairs = pairs, .capacity = 64}), state({.pairs = pairs, .capacity = 4});
+        const std::vector<float> all = text(s, whole, x, {40});
+        // The codes depend on the numbers alone, and the sums not on how the few steps of a run are divided.
+        const std::vector<float> y = text(s, state, x, {3, 4, 8, 9, 10, 17});
+        State other({.pairs = pairs, .capacity = 4});
+        CHECK(text(s, other, x, {8, 9, 17}) == y);
+        for (std::size_t k = 0; k < y.size(); ++k)
+          REQUIRE(y[k] == doctest::Approx(all[k]).epsilon(1e-5).scale(1));
+        double error = 0, square = 0;
+        for (std::size_t k = 0; k < all.size(); ++k) {
+          error += std::pow(double{all[k]} - double{numbers[k]}, 2);
+          square += std::pow(double{numbers[k]}, 2);
+        }
+        CHECK(std::sqrt(error / square) < (bits == 8 ? 0.01 : 0.15));
+        CHECK(whole.bytes() * (32 / bits) == plain.bytes());
+        of_threads.push_back(y);
+        // A fork goes on by itself, and rows that are cut off are written again.
+        State fork = state.fork();
+        const auto next = [&](State& in, int64_t from) {
+          return test::floats(s.run(feeds_of(x, from, from + 3), {.state = &in})["y"]);
+        };
+        const std::vector<float> after = next(state, 17);
+        CHECK(next(fork, 17) == after);
+        fork.truncate(14);
+        CHECK(next(fork, 14) == std::vector<float>(y.begin() + 14 * width, y.begin() + 17 * width));
+        CHECK(next(state, 17) == after);
+      }
+      for (const std::vector<float>& y : of_threads) CHECK(y == of_threads[0]);
+    }
 }
 
 TEST_CASE("GroupQueryAttention: a run that fails leaves the cache of a window as it was") {

@@ -112,20 +112,19 @@ class FewQueries {
       std::fill(q + r * size + a_.size, q + (r + 1) * size, 0.0f);
     }
     const auto visit = [&](bool of_keys, const auto& visitor) {
-      for_each_part(a_, of_keys, b, h, keys.first, keys.last,
-                    [&](const HeadPart& part, int64_t from, int64_t to) {
-                      const int64_t count = to - from, numbers = of_keys ? a_.size : a_.value_size;
-                      if (part.rows.dtype == DType::uint4) {
-                        for (int64_t j = 0; j < count; ++j)
-                          unpack_codes(static_cast<const uint8_t*>(part.at(from + j)), codes + j * numbers,
-                                       numbers);
-                        return visitor(CachedRows<int8_t>{codes, numbers, count, numbers}, part, from);
-                      }
-                      visit_types<float, float16, bfloat16, int8_t>(part.rows.dtype, [&]<class T>() {
-                        visitor(CachedRows<T>{static_cast<const T*>(part.at(from)), part.rows.row, count, numbers},
-                                part, from);
-                      });
-                    });
+      for_each_part(
+          a_, of_keys, b, h, keys.first, keys.last, [&](const HeadPart& part, int64_t from, int64_t to) {
+            const int64_t count = to - from, numbers = of_keys ? a_.size : a_.value_size;
+            if (part.rows.dtype == DType::uint4) {
+              for (int64_t j = 0; j < count; ++j)
+                unpack_codes(static_cast<const uint8_t*>(part.at(from + j)), codes + j * numbers, numbers);
+              return visitor(CachedRows<int8_t>{codes, numbers, count, numbers}, part, from);
+            }
+            visit_types<float, float16, bfloat16, int8_t>(part.rows.dtype, [&]<class T>() {
+              visitor(CachedRows<T>{static_cast<const T*>(part.at(from)), part.rows.row, count, numbers},
+                      part, from);
+            });
+          });
     };
     // Multiplies a part's scores or weights by its scales.
     const auto scale = [&]<class T>(const CachedRows<T>& x, const HeadPart& part, int64_t from) {
