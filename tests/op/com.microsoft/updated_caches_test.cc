@@ -37,7 +37,7 @@ Graph decoder(const op::com_microsoft::GroupQueryAttention& attention = {.kv_num
   std::vector<ValueId> in{
       projected(width, 1), projected(size, 2), projected(size, 3), past_key, past_value, seqlens, total};
   if (bits > 0) {
-    const float scale = 2.0f / (bits == 8 ? 127 : 7);
+    const float scale = 4.0f / (bits == 8 ? 127 : 7);
     in.resize(12, -1);
     for (uint32_t seed : {4, 5}) {
       Tensor<float> scales = numbers({attention.k_quant_type == "PER_CHANNEL" ? size : 1}, seed);
@@ -130,7 +130,7 @@ TEST_CASE("GroupQueryAttention: a state keeps the codes of a cache, which attent
   for (const int64_t bits : {8, 4})
     for (const char* scales : {"PER_TENSOR", "PER_CHANNEL"}) {
       CAPTURE(bits);
-      CAPTURE(scales);
+      CAPTURE(std::string(scales));
       op::com_microsoft::GroupQueryAttention a{.kv_cache_bit_width = bits, .kv_num_heads = 1, .num_heads = 2};
       a.k_quant_type = a.v_quant_type = scales;
       std::vector<std::vector<float>> of_threads;
@@ -149,7 +149,7 @@ TEST_CASE("GroupQueryAttention: a state keeps the codes of a cache, which attent
           error += std::pow(double{all[k]} - double{numbers[k]}, 2);
           square += std::pow(double{numbers[k]}, 2);
         }
-        CHECK(std::sqrt(error / square) < (bits == 8 ? 0.01 : 0.15));
+        CHECK(std::sqrt(error / square) < (bits == 8 ? 0.015 : 0.25));
         CHECK(whole.bytes() * (32 / bits) == plain.bytes());
         of_threads.push_back(y);
         // A fork goes on by itself, and rows that are cut off are written again.

@@ -1,7 +1,7 @@
 // fuse_attention: softmax(Q K^T * scale + mask) V over batches of heads becomes a FusedAttention, which never
-// stores the matrix of scores. K and V that repeat heads (Unsqueeze, Expand, Reshape) are read unrepeated. If
-// Q, K and V are transposes of (batch, steps, heads, size), and the result is transposed back, it reads and
-// writes (batch, steps, heads * size).
+// stores the matrix of scores. The softmax of 16-bit scores may be computed in float, between Casts. K and V
+// that repeat heads (Unsqueeze, Expand, Reshape) are read unrepeated. If Q, K and V are transposes of (batch,
+// steps, heads, size), and the result is transposed back, it reads and writes (batch, steps, heads * size).
 #pragma once
 
 #include "tenon/graph/fused/fused_attention.hpp"
@@ -9,6 +9,7 @@
 #include "tenon/op/math/expand.hpp"
 #include "tenon/op/math/mat_mul.hpp"
 #include "tenon/op/math/softmax.hpp"
+#include "tenon/op/tensor/cast.hpp"
 #include "tenon/op/tensor/reshape.hpp"
 #include "tenon/op/tensor/transpose.hpp"
 #include "tenon/op/tensor/unsqueeze.hpp"
@@ -23,13 +24,20 @@ class Attentions {
 
   void apply() {
     p_.for_each<op::Softmax>([&](int n, const op::Softmax& softmax) {
-      const ValueId in = p_.node(n).inputs[0], weights = p_.node(n).outputs[0];
+      ValueId in = p_.node(n).inputs[0], weights = p_.node(n).outputs[0];
+      const int widening = widening_of(n);
+      if (widening >= 0) {
+        in = p_.node(widening).inputs[0];
+        weights = p_.node(p_.only_reader(weights)).outputs[0];
+      }
       if (!of_rank_4(in)) return p_.skipped(n, "its operand is not known to have rank 4");
       if (softmax.axis != -1 && softmax.axis != 3) return p_.skipped(n, "it is not over the last axis");
       const int last = p_.only_reader(weights);
       if (last < 0 || !p_.node(last).op.as<op::MatMul>() || p_.node(last).inputs[0] != weights)
         return p_.skipped(n, "its result does not go to a MatMul alone");
-      if (!find_mask(n) && !find_scores(in)) return p_.skipped(n, "its operand is no product by a transpose");
+      if (!find_mask(in) && !find_scores(in))
+        return p_.skipped(n, "its operand is no product by a transpose");
+      if (widening >= 0) nodes_.push_back(widening);
       if (!is_private(p_, nodes_, n)) return p_.skipped(n, "a value within is read elsewhere");
       put(n, last);
     });
@@ -38,6 +46,19 @@ class Attentions {
  private:
   const Dims& dims(ValueId v) const { return p_.info(v).dims; }
   bool of_rank_4(ValueId v) const { return dims(v).ranked() && dims(v).rank() == 4; }
+
+  /// The Cast of 16-bit scores to float before a softmax, if its result alone is cast back, or -1.
+  int widening_of(int softmax) const {
+    const auto cast = [&](int n) { return n >= 0 && p_.node(n).op.as<op::Cast>() != nullptr; };
+    const auto type = [&](ValueId v) { return p_.info(v).type.element; };
+    const int before = p_.maker(p_.node(softmax).inputs[0]),
+              after = p_.only_reader(p_.node(softmax).outputs[0]);
+    if (!cast(before) || !cast(after)) return -1;
+    const DType from = type(p_.node(before).inputs[0]);
+    const bool widens = (from == DType::float16 || from == DType::bfloat16) &&
+                        type(p_.node(before).outputs[0]) == DType::float32;
+    return widens && type(p_.node(after).outputs[0]) == from ? before : -1;
+  }
 
   /// The value from which v is made by scaling; the factors are multiplied into scale_. Records the nodes in
   /// `through`, if given.
@@ -74,8 +95,8 @@ class Attentions {
     return true;
   }
   /// The same through a sum with mask_, which broadcasts to the scores.
-  bool find_mask(int softmax) {
-    const int n = p_.maker(p_.node(softmax).inputs[0]);
+  bool find_mask(ValueId v) {
+    const int n = p_.maker(v);
     if (n < 0 || !is_sum(p_.node(n))) return false;
     const std::vector<ValueId>& in = p_.node(n).inputs;
     const bool first = find_scores(in[0]);
