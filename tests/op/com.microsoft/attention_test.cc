@@ -38,6 +38,26 @@ TEST_CASE("com.microsoft.Attention: queries without a key that the mask shows, o
   }
 }
 
+TEST_CASE("com.microsoft.Attention: a mask of one column hides nothing, of as many columns as it has") {
+  const op::com_microsoft::Attention op{.mask_filter_value = std::numeric_limits<float>::lowest(),
+                                        .num_heads = 2};
+  const Tensor<float> w = numbers({3, 12}, 2), b = numbers({12}, 3), past = numbers({2, 1, 2, 2, 2}, 4);
+  Graph g;
+  const ValueId x = g.add_input("x", DType::float32, {1, g.symbol("steps"), 3}),
+                mask = g.add_input("mask", DType::int32, {1, g.symbol("keys")});
+  const std::string names[] = {"y", "present"};
+  g.add_output("y", g.add_node({}, AnyOperator::make(op),
+                               {x, g.add_constant({}, AnyTensor(w)), g.add_constant({}, AnyTensor(b)), mask,
+                                g.add_constant({}, AnyTensor(past))},
+                               names)[0]);
+  Session session(std::move(g));
+  const Value of_x = numbers({1, 1, 3}, 1), none;
+  const auto y = [&](const Value& mask) { return session.run({{"x", of_x}, {"mask", mask}})[0]; };
+  check_equal(y(t<int32_t>({1, 1}, {0})), run(op, {of_x, w, b, none, past}, 2)[0], 1e-6, 1e-7);
+  check_equal(y(t<int32_t>({1, 3}, {0, 1, 0})),
+              run(op, {of_x, w, b, t<int32_t>({1, 3}, {0, 1, 0}), past}, 2)[0], 1e-6, 1e-7);
+}
+
 TEST_CASE("com.microsoft.Attention: errors, and without a bias") {
   using op::com_microsoft::Attention;
   const Value x = t<float>({1, 1, 1}, {2}), w = t<float>({1, 6}, {1, 2, 3, 4, 5, 6}), none_;

@@ -27,8 +27,7 @@ struct DynamicQuantizeMatMul {
     for (int k : {2, 3}) MatMulInteger::check_zeros(i, k, i.dims(1), false);
     if (y.ranked() && i.dims(2).rank() > y.rank())
       return i.fail(i.name(2), ": ", i.dims(2), " has more axes than ", y);
-    if (i.has(4) && (!i.expect_rank(4, 1) || (y.rank() > 0 && !i.expect_extents(4, {y[y.rank() - 1]}))))
-      return;
+    function_body::check_column_bias(i, 4, y);
     i.out(0, y);
   }
   template <class L>

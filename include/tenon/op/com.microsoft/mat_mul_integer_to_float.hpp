@@ -32,8 +32,7 @@ struct MatMulIntegerToFloat {
     for (int k : {2, 3})
       if (y.ranked() && i.dims(k).rank() > y.rank())
         return i.fail(i.name(k), ": ", i.dims(k), " has more axes than ", y);
-    if (i.has(6) && (!i.expect_rank(6, 1) || (y.rank() > 0 && !i.expect_extents(6, {y[y.rank() - 1]}))))
-      return;
+    function_body::check_column_bias(i, 6, y);
     i.out(0, y);
   }
   template <class L>

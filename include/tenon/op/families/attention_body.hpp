@@ -7,9 +7,11 @@
 #include "tenon/op/families/function_body.hpp"
 #include "tenon/op/generator/range.hpp"
 #include "tenon/op/logical/and.hpp"
+#include "tenon/op/logical/equal.hpp"
 #include "tenon/op/logical/greater.hpp"
 #include "tenon/op/logical/greater_or_equal.hpp"
 #include "tenon/op/logical/less.hpp"
+#include "tenon/op/logical/or.hpp"
 #include "tenon/op/math/add.hpp"
 #include "tenon/op/math/expand.hpp"
 #include "tenon/op/math/max.hpp"
@@ -34,9 +36,10 @@ struct AttentionBody {
   DType type = DType::float32;
   int32_t q = -1, k = -1, v = -1, past_key = -1, past_value = -1, mask = -1, bias = -1;
   int32_t filled = -1;  ///< an int32: the steps of the past that count; the present has as many as the past
-  bool split_heads = false;     ///< k and v are of rank 4
-  Dim batch{}, keys{}, past{};  ///< extents as far as they are known
-  Dim steps{};                  ///< of q; unknown: as many as keys
+  bool split_heads = false;       ///< k and v are of rank 4
+  bool one_column_shows = false;  ///< a mask of one column hides nothing
+  Dim batch{}, keys{}, past{};    ///< extents as far as they are known
+  Dim steps{};                    ///< of q; unknown: as many as keys
   Dims mask_dims{};
 
   /// Whether the extents suffice for `lower`.
@@ -120,13 +123,17 @@ struct AttentionBody {
   int32_t by_heads(L& to, int32_t x) const {
     return function_body::transposed(to, function_body::reshaped(to, x, {0, 0, heads, -1}), {0, 2, 1, 3});
   }
-  /// The numbers of the keys, past included.
+  /// How many keys there are, past included.
+  template <class L>
+  int32_t all_keys(L& to) const {
+    using namespace function_body;
+    const int32_t own = extent(to, k, keys, split_heads ? 2 : 1);
+    return past_key < 0 ? own : to.add(Add{}, {own, extent(to, past_key, past, 2)});
+  }
+  /// The numbers of the keys.
   template <class L>
   int32_t places(L& to) const {
-    using namespace function_body;
-    int32_t last = extent(to, k, keys, split_heads ? 2 : 1);
-    if (past_key >= 0) last = to.add(Add{}, {last, extent(to, past_key, past, 2)});
-    return range(to, last);
+    return range(to, all_keys(to));
   }
   template <class L>
   static int32_t range(L& to, int32_t count) {
@@ -134,13 +141,21 @@ struct AttentionBody {
     return to.add(Range{}, {number(to, DType::int64, 0), to.add(Squeeze{}, {count, ints(to, {0})}),
                             number(to, DType::int64, 1)});
   }
+  template <class L>
+  int32_t has_one_column(L& to) const {
+    using namespace function_body;
+    return to.add(Equal{}, {extent(to, mask, Dim(), 1), ints(to, {1})});
+  }
   /// Whether the mask shows a key, of extents that stretch to (batch, heads, queries, keys).
   template <class L>
   int32_t seen(L& to) const {
     using namespace function_body;
-    if (mask_dims.rank() > 1)
-      return unsqueezed(to, to.add(Greater{}, {mask, number(to, DType::int32, 0)}),
-                        mask_dims.rank() == 3 ? Ints{1} : Ints{1, 2});
+    if (mask_dims.rank() > 1) {
+      int32_t shown = to.add(Greater{}, {mask, number(to, DType::int32, 0)});
+      if (mask_dims.rank() == 2 && one_column_shows && !mask_dims[1].known())
+        shown = to.add(Or{}, {shown, to.add(Expand{}, {has_one_column(to), all_keys(to)})});
+      return unsqueezed(to, shown, mask_dims.rank() == 3 ? Ints{1} : Ints{1, 2});
+    }
     const int32_t places32 = converted(to, places(to), DType::int64, DType::int32);
     const int64_t n = batch.value();
     const auto bound = [&](int64_t first) {
@@ -298,6 +313,7 @@ std::vector<int32_t> projected_attention(L& to, const ProjectedAttention& o, int
   if (!x.ranked() || !w.ranked() || !w[1].known()) return {};
   body.heads = o.heads;
   body.mask = masks_nothing(to.dims(o.mask), x[0]) ? -1 : to.input(o.mask);
+  body.one_column_shows = true;
   body.bias = to.input(o.scores_bias);
   body.batch = x[0], body.keys = x[1], body.past = past.ranked() ? past[3] : Dim();
   body.mask_dims = to.dims(o.mask);

@@ -22,4 +22,16 @@ int32_t scaled_product(L& to, const IntegerProduct& p) {
   return p.bias < 0 ? y : to.add(Add{}, {y, p.bias});
 }
 
+/// Refuses an addend of y that is not one number for each column: (N), or as ONNX Runtime's optimiser takes
+/// it from an Add, (1, …, N).
+constexpr void check_column_bias(Infer& i, int input, const Dims& y) {
+  const Dims& b = i.dims(input);
+  if (!i.has(input) || !b.ranked() || !y.ranked()) return;
+  if (b.rank() < 1) return void(i.expect_rank(input, 1));
+  if (b.rank() > y.rank()) return i.fail(i.name(input), ": ", b, " has more axes than ", y);
+  Dims expected = Dims::of_rank(b.rank(), 1);
+  expected[b.rank() - 1] = y[y.rank() - 1];
+  i.expect_extents(input, expected);
+}
+
 }  // namespace tenon::TENON_ABI::op::function_body
