@@ -119,6 +119,22 @@ TEST_CASE("a domain that is not imported has its newest version") {
   CHECK_THROWS_WITH_AS(m.graph(), doctest::Contains("ai.onnx.Mul (the domain is not imported)"), Error);
 }
 
+TEST_CASE("of several versions of a domain the last counts") {
+  // Softmax-11 takes all axes from the first on as one, Softmax-13 the last.
+  Model m = parse_text(R"(<ir_version: 8, opset_import: ["" : 17]>
+    main (float[1,2,2] x) => (float[1,2,2] y) { y = Softmax (x) })");
+  Tensor<float> x(Extents{1, 2, 2});
+  for (int k = 0; k < 4; ++k) x[k] = 0;
+  const auto first = [&] { return Session(m.graph()).run({{"x", x}})[0].view<float>()[0]; };
+  CHECK(first() == 0.5f);
+  m.proto().add_opset_import()->set_version(11);
+  CHECK(first() == 0.25f);
+  m.proto().mutable_opset_import(1)->set_domain("ai.onnx");
+  CHECK(first() == 0.25f);
+  m.proto().add_opset_import()->set_version(13);
+  CHECK(first() == 0.5f);
+}
+
 TEST_CASE("a model made by edits") {
   Model m;
   m.add_input("float[batch, 3] x");

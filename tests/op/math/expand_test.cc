@@ -23,6 +23,11 @@ TEST_CASE("Expand: cases") {
   for (const Row& row : rows) check(op::Expand{}, {row.in, row.shape}, {row.out});
 }
 
+TEST_CASE("Expand: a scalar that is known is one extent") {
+  check_equal(run(op::Expand{}, {t<float>({2, 1}, {1, 2}), t<int64_t>({}, {3})})[0],
+              t<float>({2, 3}, {1, 1, 1, 2, 2, 2}));
+}
+
 TEST_CASE("Expand: every type, against the definition") {
   const WithThreads threads;
   const struct {
@@ -46,7 +51,7 @@ TEST_CASE("Expand: errors") {
   const Value x = t<float>({2}, {1, 2});
   check_fails(op::Expand{}, {x, t<int64_t>({1}, {3})}, "extents (2) and (3) do not broadcast");
   check_fails(op::Expand{}, {x, t<int64_t>({1}, {-1})}, "extent: -1, expected at least 0");
-  check_fails(op::Expand{}, {x, t<int64_t>({}, {2})}, "shape: rank 0, expected 1");
+  check_fails(op::Expand{}, {x, t<int64_t>({}, {-1})}, "extent: -1, expected at least 0");
   check_fails(op::Expand{}, {x, pattern(DType::int64, {17})}, "rank 17 is above 16");
 }
 

@@ -26,7 +26,9 @@ struct LayerNormalization {
                              .until = 16};
   static constexpr Attributes attributes{attr("axis", &LayerNormalization::axis),
                                          attr("epsilon", &LayerNormalization::epsilon),
-                                         attr("stash_type", &LayerNormalization::stash_type)};
+                                         attr("stash_type", &LayerNormalization::stash_type),
+                                         // So misspelt in files; ONNX Runtime ignores it.
+                                         ignored<float>("epsion")};
 
   constexpr void infer(Infer& i) const {
     if (!i.expect_type("stash_type", stash_type, {dtype<float>, dtype<bfloat16>})) return;

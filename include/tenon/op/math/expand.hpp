@@ -6,6 +6,7 @@
 namespace tenon::TENON_ABI::op {
 
 /// numpy's broadcasting of input and a tensor of extents `shape`; input's extents stay where `shape` is 1.
+/// A scalar whose value is known counts as one extent, as ONNX Runtime takes an initializer.
 /// op::Expand{}(x, constant<int64_t, 2, 1, 3>) of (4,1) gives (2,4,3).
 struct Expand {
   static constexpr Spec spec{.name = "Expand",
@@ -17,7 +18,9 @@ struct Expand {
 
   constexpr void infer(Infer& i) const {
     const Dims& x = i.dims(0);
-    i.out(0, i.broadcast(x, requested_extents(i, 1)));
+    const Dim one = i.ranked(1) && i.dims(1).rank() == 0 ? i.item(1) : Dim();
+    if (!i.expect_at_least("extent", one, 0)) return;
+    i.out(0, i.broadcast(x, one.known() ? Dims{one} : requested_extents(i, 1)));
     if (!i.failed() && propagates_array(i)) propagate_strided(i, 0, steps(x.extents(), i.out(0).dims.rank()));
   }
   void compute(AnyView input, TensorView<const int64_t>, AnyOut output) const {
