@@ -46,12 +46,14 @@ using Opsets = std::map<std::string, int, std::less<>>;
 /// Error{invalid_model} for an invalid version.
 template <class List>
 Opsets read_opsets(const List& imports, const std::string& where) {
+  std::map<std::string, int64_t, std::less<>> stated;
+  for (const auto& i : imports) stated.insert_or_assign(std::string(canonical(i.domain())), i.version());
   Opsets opsets;
-  for (const auto& i : imports) {
-    if (i.version() < 1 || i.version() > 1'000'000)
+  for (const auto& [domain, version] : stated) {
+    if (version < 1 || version > 1'000'000)
       throw Error(ErrorCode::invalid_model, where,
-                  str_cat("opset version ", i.version(), " of ", display(i.domain())));
-    opsets.insert_or_assign(std::string(canonical(i.domain())), static_cast<int>(i.version()));
+                  str_cat("opset version ", version, " of ", display(domain)));
+    opsets.emplace(domain, static_cast<int>(version));
   }
   return opsets;
 }

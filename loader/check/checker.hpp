@@ -69,11 +69,13 @@ class Checker {
       const int version = static_cast<int>(std::clamp<int64_t>(i.version(), 0, INT32_MAX));
       const auto [it, added] = opsets.emplace(domain, version);
       if (added) continue;
-      if (it->second == version)
+      if (it->second == version) {
         findings_.warn("opset-import", of, " imports ", shown(display(domain)), " twice");
-      else
-        error("opset-import", of, " imports versions ", it->second, " and ", version, " of ",
-              shown(display(domain)));
+        continue;
+      }
+      error("opset-import", of, " imports versions ", it->second, " and ", version, " of ",
+            shown(display(domain)));
+      it->second = version;  // as read_opsets takes it
     }
     return opsets;
   }

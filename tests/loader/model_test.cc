@@ -131,6 +131,8 @@ TEST_CASE("of several versions of a domain the last counts") {
   CHECK(first() == 0.25f);
   m.proto().mutable_opset_import(1)->set_domain("ai.onnx");
   CHECK(first() == 0.25f);
+  m.proto().mutable_opset_import(0)->set_version(0);
+  CHECK(first() == 0.25f);
   m.proto().add_opset_import()->set_version(13);
   CHECK(first() == 0.5f);
 }

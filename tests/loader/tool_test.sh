@@ -423,6 +423,7 @@ missing() {
 }
 missing Unknown 'fewer optimisations'
 missing BeamSearch 'generate with tenon/generate.hpp'
+missing DecoderMaskedMultiHeadAttention 'export the decoder with MultiHeadAttention'
 
 [ "$($tool help)" = "$($tool --help)" ] || fail "help is not --help"
 [ "$($tool help bench)" = "$($tool bench --help)" ] || fail "help bench is not bench --help"

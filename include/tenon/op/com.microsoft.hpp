@@ -30,6 +30,7 @@
 #include "tenon/op/com.microsoft/nhwc_conv.hpp"
 #include "tenon/op/com.microsoft/nhwc_max_pool.hpp"
 #include "tenon/op/com.microsoft/q_attention.hpp"
+#include "tenon/op/com.microsoft/q_embed_layer_normalization.hpp"
 #include "tenon/op/com.microsoft/q_gemm.hpp"
 #include "tenon/op/com.microsoft/q_linear_add.hpp"
 #include "tenon/op/com.microsoft/q_linear_average_pool.hpp"

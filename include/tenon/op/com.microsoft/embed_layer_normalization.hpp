@@ -2,14 +2,7 @@
 // github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md#com.microsoft.EmbedLayerNormalization
 #pragma once
 
-#include "tenon/op/families/function_body.hpp"
-#include "tenon/op/generator/constant_of_shape.hpp"
-#include "tenon/op/logical/equal.hpp"
-#include "tenon/op/math/add.hpp"
-#include "tenon/op/nn/layer_normalization.hpp"
-#include "tenon/op/reduction/reduce_sum.hpp"
-#include "tenon/op/tensor/gather.hpp"
-#include "tenon/op/tensor/slice.hpp"
+#include "tenon/op/families/embeddings.hpp"
 
 namespace tenon::TENON_ABI::op::com_microsoft {
 
@@ -39,53 +32,10 @@ struct EmbedLayerNormalization {
   static constexpr Attributes attributes{attr("epsilon", &EmbedLayerNormalization::epsilon),
                                          ignored<int64_t>("mask_index_type")};
 
-  constexpr void infer(Infer& i) const {
-    if (i.has(1) != i.has(4)) return i.fail("segment_ids and segment_embedding come together");
-    if (!i.expect_rank(0, 2)) return;
-    const Dim batch = i.ranked(0) ? i.dims(0)[0] : Dim(), steps = i.ranked(0) ? i.dims(0)[1] : Dim();
-    Dim size;
-    for (int k : {2, 3, 4}) {
-      if (!i.has(k)) continue;
-      if (!i.expect_rank(k, 2)) return;
-      if (i.ranked(k)) size = i.unify(size, i.dims(k)[1], "sizes of embeddings");
-    }
-    for (int k : {5, 6})
-      if (!i.expect_rank(k, 1) || !i.expect_extents(k, {size})) return;
-    for (int k : {1, 7})
-      if (i.has(k) && !i.expect_extents(k, {batch, steps})) return;
-    if (i.has(8)) {
-      const Dims& p = i.dims(8);
-      if (!i.expect_rank(8, 2)) return;
-      if (p.ranked() && ((p[0].differs(batch) && !p[0].is(1)) || p[1].differs(steps)))
-        return i.fail("position_ids ", p, " do not fit ", Dims{batch, steps});
-    }
-    if (!i.has(8) && i.ranked(3) && steps.known() && i.dims(3)[0].below(steps.value()))
-      return i.fail(steps, " steps, but ", i.dims(3)[0], " positions");
-    i.out(0, {batch, steps, size});
-    i.out(1, {batch});
-    i.out(2, {batch, steps, size});
-  }
+  constexpr void infer(Infer& i) const { infer_embeddings(i, 8); }
   template <class L>
   std::vector<int32_t> lower(L& to) const {
-    using namespace function_body;
-    const Dims& ids = to.dims(0);
-    const Dim batch = ids.ranked() ? ids[0] : Dim(), steps = ids.ranked() ? ids[1] : Dim();
-    const auto rows = [&](int table, int indices) {
-      return to.add(Gather{}, {to.input(table), to.input(indices)});
-    };
-    int32_t sum = rows(2, 0);
-    sum = to.add(Add{}, {sum, to.input(8) >= 0 ? rows(3, 8)
-                                               : to.add(Slice{}, {to.input(3), ints(to, {0}),
-                                                                  extent(to, to.input(0), steps, 1)})});
-    if (to.input(1) >= 0) sum = to.add(Add{}, {sum, rows(4, 1)});
-    const int32_t y = to.add(op::LayerNormalization{.epsilon = epsilon}, {sum, to.input(5), to.input(6)});
-    const auto as_int32 = [&](int32_t v) { return to.add(Cast{.to = tenon::dtype<int32_t>}, {v}); };
-    const int32_t index =
-        to.input(7) >= 0
-            ? to.add(ReduceSum{.keepdims = 0},
-                     {as_int32(to.add(Equal{}, {to.input(7), number(to, DType::int32, 1)})), ints(to, {1})})
-            : as_int32(to.add(ConstantOfShape{}, {extent(to, to.input(0), batch, 0)}));
-    return {y, index, sum};
+    return normalized_embeddings(to, epsilon, to.input(8), [](int, int32_t rows) { return rows; });
   }
   /// Over the batch, and over steps whose positions are stated, unless their mask is counted.
   template <class L>

@@ -202,7 +202,7 @@ struct Spec {
   std::string_view name;
   std::string_view domain = "";  ///< "" is ai.onnx
   List<int16_t, 10> since;       ///< the versions that this struct implements, ascending
-  List<Param, 16> inputs;
+  List<Param, 18> inputs;
   List<Param, 5> outputs;
   TypeVars types;
   Elements elements = Elements::any;  ///< if attributes decide, the struct has `Elements elements() const`
@@ -316,7 +316,7 @@ struct Spec {
 };
 
 /// The specification of an operator that no file contains: passes and derivatives insert it.
-constexpr Spec own_spec(std::string_view name, const List<Param, 16>& inputs, const List<Param, 5>& outputs,
+constexpr Spec own_spec(std::string_view name, const List<Param, 18>& inputs, const List<Param, 5>& outputs,
                         const TypeVars& types = {}) {
   return {
       .name = name, .domain = "tenon", .since = {1}, .inputs = inputs, .outputs = outputs, .types = types};
