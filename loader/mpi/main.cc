@@ -85,7 +85,7 @@ void end_all(int rank, int status, std::string_view text, std::string_view advic
 
 int main(int argc, char** argv) {
   int given = 0, rank = 0;
-  MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &given);
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &given);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   namespace tool = tenon::tool;
   try {

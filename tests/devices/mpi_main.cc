@@ -6,7 +6,7 @@
 
 int main(int argc, char** argv) {
   int given = 0, rank = 0;
-  MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &given);
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &given);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   doctest::Context context(argc, argv);
   if (rank != 0) context.setOption("minimal", true);

@@ -2,6 +2,9 @@
 #include <doctest/doctest.h>
 
 #include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <random>
 
 #include "tests/devices/ranks.hpp"
 
@@ -48,6 +51,25 @@ TEST_CASE("Messages do not wait for their receivers, whatever their size") {
       std::vector<std::byte> in(size);
       t->receive(1 - t->rank(), in);
       CHECK(in == std::vector<std::byte>(size, static_cast<std::byte>(size)));
+    }
+  });
+}
+
+TEST_CASE("Messages leave while their sender works") {
+  on_ranks(2, [](const Link& t) {
+    std::vector<uint32_t> name{std::random_device()()};
+    t->broadcast(first(2), bytes_of(name));
+    const auto arrived = std::filesystem::temp_directory_path() / str_cat("tenon_arrived_", name[0]);
+    std::vector<std::byte> message(std::size_t{1} << 20);
+    if (t->rank() == 0) {
+      t->send(1, message);
+      const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(8);
+      while (!std::filesystem::exists(arrived) && std::chrono::steady_clock::now() < end)
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      CHECK(std::filesystem::remove(arrived));
+    } else {
+      t->receive(0, message);
+      std::ofstream{arrived};
     }
   });
 }

@@ -1,7 +1,7 @@
 // A transport between the processes of an MPI program (MPI 3.0 or later; Debian: libopenmpi-dev). A program
 // that includes it compiles with mpi.h and links MPI. No other header includes it.
 //
-//     MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &given);
+//     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &given);
 //     {
 //       ShardedSession s = load_sharded("model.onnx", mpi_transport());
 //       …
@@ -25,6 +25,7 @@
 #endif
 #include <mpi.h>
 
+#include "tenon/base/platform/condition.hpp"
 #include "tenon/devices/transport.hpp"
 
 namespace tenon::TENON_ABI::devices {
@@ -38,6 +39,10 @@ namespace tenon::TENON_ABI::devices {
 /// Transport, because MPI makes a communicator for them in a call that no abort can end.
 ///
 /// `bytes_sent` counts what the rings and the tree of Transport send.
+///
+/// MPI moves a message that is too long to leave at once only while its sender makes calls of MPI. Where MPI
+/// was initialised with MPI_THREAD_MULTIPLE, a thread makes them as long as there are such messages. Under
+/// MPI_THREAD_SERIALIZED, the receiver may wait until the sender's next call of the transport.
 ///
 /// An abort ends waits within milliseconds. MPI cannot take back what it has begun to send: a program whose
 /// transport was aborted ends with MPI_Abort. If a process dies, mpirun ends the others.
@@ -60,8 +65,12 @@ class MpiTransport final : public Transport {
     }
     expect_success(MPI_Irecv(state_->heard, most_reason, MPI_BYTE, MPI_ANY_SOURCE, tag_end, state_->ranks,
                              &state_->end));
+    int threads = 0;
+    expect_success(MPI_Query_thread(&threads));
+    if (threads == MPI_THREAD_MULTIPLE && size_ > 1) state_->helper.emplace(state_->ranks);
   }
   ~MpiTransport() override {
+    state_->helper.reset();
     int finalized = 0;
     MPI_Finalized(&finalized);
     const Pause pause;
@@ -81,7 +90,6 @@ class MpiTransport final : public Transport {
   void send(int to, std::span<const std::byte> bytes) override {
     expect_rank(to);
     check();
-    expect_success(release_sent());
     // The number of bytes precedes them.
     const auto size = static_cast<uint64_t>(bytes.size());
     Message& message = state_->sent.emplace_back();
@@ -92,6 +100,7 @@ class MpiTransport final : public Transport {
       expect_success(MPI_Isend(message.bytes.data() + first, static_cast<int>(count), MPI_BYTE, to,
                                tag_message, state_->ranks, &message.requests.emplace_back(MPI_REQUEST_NULL)));
     });
+    expect_success(release_sent());
     count_sent(bytes.size());
   }
 
@@ -116,7 +125,7 @@ class MpiTransport final : public Transport {
 
   void abort(std::string_view reason) override {
     if (has_ended()) return;
-    state_->ended = std::string(reason.substr(0, most_reason));
+    end(reason.substr(0, most_reason));
     for (int to = 0; to < size_; ++to)
       if (to != rank_)
         MPI_Isend(state_->ended->data(), static_cast<int>(state_->ended->size()), MPI_BYTE, to, tag_end,
@@ -211,7 +220,7 @@ class MpiTransport final : public Transport {
   }
 
  private:
-  static constexpr int tag_message = 0, tag_end = 1;
+  static constexpr int tag_message = 0, tag_end = 1, tag_none = 2;  // of no message
   // Bytes of one of MPI's calls: counts are ints, and what is in the caches is copied fast.
   static constexpr std::size_t most_bytes = std::size_t{4} << 20;
   static constexpr std::size_t most_reason = 2048;
@@ -229,6 +238,42 @@ class MpiTransport final : public Transport {
       firsts[static_cast<std::size_t>(rank)] = static_cast<int>(first);
     }
   };
+  // A thread that makes calls of MPI, without which messages do not leave.
+  class Helper {
+   public:
+    explicit Helper(MPI_Comm ranks) : ranks_(ranks), thread_([this] { help(); }) {}
+    ~Helper() {
+      set(ended);
+      thread_.join();
+    }
+    void set_needed(bool is) {
+      if ((state_ == needed) != is) set(is ? needed : idle);
+    }
+
+   private:
+    enum State { idle, needed, ended };
+    void set(State s) {
+      const tenon::detail::LockGuard lock(mutex_);
+      state_ = s;
+      changed_.notify_all();
+    }
+    void help() {
+      for (tenon::detail::UniqueLock lock(mutex_);; lock.lock()) {
+        changed_.wait(lock, [&] { return state_ != idle; });
+        if (state_ == ended) return;
+        int there = 0;
+        MPI_Iprobe(MPI_ANY_SOURCE, tag_none, ranks_, &there, MPI_STATUS_IGNORE);
+        lock.unlock();
+        std::this_thread::sleep_for(std::chrono::microseconds(50));
+      }
+    }
+
+    MPI_Comm ranks_;
+    tenon::detail::Mutex mutex_;
+    tenon::detail::Condition changed_;
+    State state_ = idle;
+    std::thread thread_;
+  };
   // All memory that MPI uses after its calls have returned: an abort leaves calls unfinished, and they must
   // not write to memory of the caller then.
   struct State {
@@ -240,6 +285,7 @@ class MpiTransport final : public Transport {
     std::byte heard[most_reason]{};
     std::optional<std::string> ended{};
     std::vector<MPI_Request> last{};  // the reason on its way
+    std::optional<Helper> helper{};   // of the messages; none once the transport has ended
   };
   // Waits a little: a core that others need is left to them, longer after a millisecond.
   class Pause {
@@ -288,8 +334,12 @@ class MpiTransport final : public Transport {
     MPI_Status status;
     if (MPI_Test(&state_->end, &there, &status) != MPI_SUCCESS || there == 0) return false;
     MPI_Get_count(&status, MPI_BYTE, &count);
-    state_->ended.emplace(reinterpret_cast<const char*>(state_->heard), static_cast<std::size_t>(count));
+    end({reinterpret_cast<const char*>(state_->heard), static_cast<std::size_t>(count)});
     return true;
+  }
+  void end(std::string_view reason) const {
+    state_->ended.emplace(reason);
+    state_->helper.reset();
   }
   void check() const {
     if (has_ended()) raise(ErrorCode::cancelled, "devices", *state_->ended);
@@ -304,6 +354,7 @@ class MpiTransport final : public Transport {
       if (tested != MPI_SUCCESS) code = tested;
       return tested == MPI_SUCCESS && left != 0;
     });
+    if (state_->helper) state_->helper->set_needed(!state_->sent.empty());
     return code;
   }
 
