@@ -73,7 +73,7 @@ class TensorCuts {
     for (const Graph::ValueEntry& e : graph.values()) {
       first_.push_back(parent_.size());
       const int rank = e.info.type.kind == Kind::tensor ? e.info.dims.rank() : 0;
-      for (int axis = 0; axis < rank; ++axis) parent_.push_back(parent_.size());
+      parent_.resize(parent_.size() + static_cast<std::size_t>(std::max(rank, 0)));
       if (e.source == Graph::Source::constant) constants_ += bytes(e);
     }
     find_weights();
@@ -83,22 +83,27 @@ class TensorCuts {
     for (auto of = uses.rbegin(); of != uses.rend(); ++of) note_reach(*of);
     for (const std::vector<Use>& of : uses)
       for (const Use& use : of)
-        if (use.loop.count >= pieces_ && leads_furthest(use, of)) add_use(use);
+        if (use.loop.count >= pieces_ && leads_furthest(use, of)) all_uses_.push_back(use);
   }
 
+  // A group that has a node or a value in common with a better one is made anew of what that leaves, and cut
+  // if it keeps more bytes than it sends.
   void write(devices::Placement& placement) {
-    const std::vector<AxisGroup> groups = best_first();
-    std::set<std::size_t> nodes;
-    std::set<ValueId> values;
-    for (const AxisGroup& g : groups) {
-      const auto taken = [&](const auto& one) { return values.contains(one.first); };
-      if (std::ranges::any_of(g.nodes, [&](std::size_t n) { return nodes.contains(n); }) ||
-          std::ranges::any_of(g.axes, taken))
-        continue;
-      nodes.insert(g.nodes.begin(), g.nodes.end());
-      for (const auto& [v, axis] : g.axes) values.insert(v);
-      for (const std::size_t use : g.uses) annotate(uses_[use], g, placement);
-    }
+    std::size_t before = 0;
+    do {
+      const bool first = cut_nodes_.empty();
+      before = cut_nodes_.size();
+      join_uses();
+      for (const AxisGroup& g : best_first()) {
+        if ((!first && g.kept <= g.sent) ||
+            std::ranges::any_of(g.nodes, [&](std::size_t n) { return cut_nodes_.contains(n); }) ||
+            std::ranges::any_of(g.axes, [&](const auto& one) { return cut_values_.contains(one.first); }))
+          continue;
+        cut_nodes_.insert(g.nodes.begin(), g.nodes.end());
+        for (const auto& [v, axis] : g.axes) cut_values_.insert(v);
+        for (const std::size_t use : g.uses) annotate(uses_[use], g, placement);
+      }
+    } while (cut_nodes_.size() > before);
   }
 
  private:
@@ -188,6 +193,20 @@ class TensorCuts {
     });
   }
 
+  // Groups of the uses that nothing cut before concerns.
+  void join_uses() {
+    uses_.clear(), groups_.clear();
+    std::iota(parent_.begin(), parent_.end(), std::size_t{0});
+    for (const Use& use : all_uses_) {
+      const auto is_cut = [&](const op::LoopAxis& a, bool in) {
+        return cut_values_.contains(in ? operand(use, a) : result(use, a));
+      };
+      if (!cut_nodes_.contains(use.node) &&
+          std::ranges::none_of(use.loop.in, [&](const auto& a) { return is_cut(a, true); }) &&
+          std::ranges::none_of(use.loop.out, [&](const auto& a) { return is_cut(a, false); }))
+        add_use(use);
+    }
+  }
   // Joins the groups of a loop's axes. A group that would cut a value along two axes, a node over two loops,
   // or into too few pieces, stays apart: what it has is whole for this node.
   void add_use(const Use& use) {
@@ -300,7 +319,10 @@ class TensorCuts {
   std::vector<std::size_t> first_, parent_;  // of the axes of all values; a group shares a root
   std::vector<bool> weights_;                // by value
   std::vector<int> reach_;                   // of each axis: the greatest reach of its uses
-  std::vector<Use> uses_;
+  std::vector<Use> all_uses_;
+  std::set<std::size_t> cut_nodes_;  // and values, of the groups that are annotated
+  std::set<ValueId> cut_values_;
+  std::vector<Use> uses_;                    // in groups
   std::map<std::size_t, AxisGroup> groups_;  // by root
   double constants_ = 0;
 };

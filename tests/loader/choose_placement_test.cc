@@ -129,6 +129,11 @@ TEST_CASE("An MLP is cut by columns, then by rows") {
   // Of products one after the other, each second one is summed.
   CHECK(cuts(loader::choose_placement(perceptron({6, 12, 12, 12, 6}).g, {.devices = 3}), "") ==
         "b1:0 b3:0 h1:1 h3:1 r1:1 r3:1 s1:1 s3:1 w1:1 w2:0 w3:1 w4:0");
+  // The second and the third have most weights. What they leave of pairs with others is cut by itself.
+  const Built wide = perceptron({12, 12, 48, 12, 12});
+  const Placement placement = loader::choose_placement(wide.g, {.devices = 2});
+  CHECK(cuts(placement) == "b2:0 b4:0 h2:1 h4:1 r2:1 s2:1 w1:0 w2:1 w3:0 w4:1 x:1");
+  CHECK(run(wide, placement) <= 1e-6);
 }
 
 TEST_CASE("Attention is cut by heads, tables by rows") {
