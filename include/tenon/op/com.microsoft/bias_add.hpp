@@ -15,7 +15,8 @@ struct BiasAdd {
                              .since = {1},
                              .inputs = {{"X", "T"}, {"bias", "T"}, {"skip", "T"}},
                              .outputs = {{"Y", "T"}},
-                             .types = {{"T", types::float32 | types::float16}}};
+                             .types = {{"T", types::float32 | types::float16}},
+                             .elements = Elements::arithmetic};
 
   constexpr void infer(Infer& i) const {
     if (!i.expect_rank(0, 3) || !i.expect_rank(1, 1) || !i.expect_rank(2, 3)) return;
@@ -27,10 +28,6 @@ struct BiasAdd {
   template <class L>
   int32_t lower(L& to) const {
     return to.add(Add{}, {to.add(Add{}, {to.input(0), to.input(1)}), to.input(2)});
-  }
-  template <class L>
-  void loops(L& l) const {
-    l.each_stretched_axis();
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };

@@ -16,7 +16,8 @@ struct BiasGelu {
                              .since = {1},
                              .inputs = {{"A", "T"}, {"B", "T"}},
                              .outputs = {{"C", "T"}},
-                             .types = {{"T", types::floats_bf16}}};
+                             .types = {{"T", types::floats_bf16}},
+                             .elements = Elements::arithmetic};
 
   constexpr void infer(Infer& i) const {
     const Dims& a = i.dims(0);
@@ -27,10 +28,6 @@ struct BiasGelu {
   template <class L>
   int32_t lower(L& to) const {
     return to.add(op::Gelu{}, {to.add(Add{}, {to.input(0), to.input(1)})});
-  }
-  template <class L>
-  void loops(L& l) const {
-    l.each_stretched_axis();
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };

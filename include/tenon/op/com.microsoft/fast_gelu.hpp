@@ -16,7 +16,8 @@ struct FastGelu {
                              .since = {1},
                              .inputs = {{"X", "T"}, {"bias", "T", optional}},
                              .outputs = {{"Y", "T"}},
-                             .types = {{"T", types::floats_bf16}}};
+                             .types = {{"T", types::floats_bf16}},
+                             .elements = Elements::arithmetic};
 
   constexpr void infer(Infer& i) const {
     const Dims& x = i.dims(0);
@@ -30,10 +31,6 @@ struct FastGelu {
   int32_t lower(L& to) const {
     const int32_t x = to.input(0);
     return to.add(op::Gelu{.approximate = "tanh"}, {to.input(1) < 0 ? x : to.add(Add{}, {x, to.input(1)})});
-  }
-  template <class L>
-  void loops(L& l) const {
-    l.each_stretched_axis();
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };

@@ -15,16 +15,13 @@ struct Gelu {
                              .since = {1},
                              .inputs = {{"X", "T"}},
                              .outputs = {{"Y", "T"}},
-                             .types = {{"T", types::floats_bf16}}};
+                             .types = {{"T", types::floats_bf16}},
+                             .elements = Elements::function};
 
   constexpr void infer(Infer& i) const { infer_unary(i); }
   template <class L>
   int32_t lower(L& to) const {
     return to.add(op::Gelu{}, {to.input(0)});
-  }
-  template <class L>
-  void loops(L& l) const {
-    l.each_stretched_axis();
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };

@@ -42,7 +42,8 @@ struct MurmurHash3 {
                              .outputs = {{"Y", "T2"}},
                              .types = {{"T1", types::indices | types::uint32 | types::uint64 |
                                                   types::float32 | types::float64 | types::string},
-                                       {"T2", types::int32 | types::uint32}}};
+                                       {"T2", types::int32 | types::uint32}},
+                             .elements = Elements::function};
   static constexpr Attributes attributes{attr("positive", &MurmurHash3::positive),
                                          attr("seed", &MurmurHash3::seed)};
 
@@ -57,10 +58,6 @@ struct MurmurHash3 {
     };
     if (positive != 0) each(y.as<uint32_t>().data());
     else each(y.as<int32_t>().data());
-  }
-  template <class L>
-  void loops(L& l) const {
-    l.each_stretched_axis();
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 

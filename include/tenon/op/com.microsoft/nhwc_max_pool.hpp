@@ -2,6 +2,7 @@
 // github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md#com.microsoft.NhwcMaxPool
 #pragma once
 
+#include "tenon/op/families/channel_loops.hpp"
 #include "tenon/op/families/channels_last.hpp"
 #include "tenon/op/nn/max_pool.hpp"
 

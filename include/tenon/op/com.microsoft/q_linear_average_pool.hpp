@@ -2,6 +2,7 @@
 // github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md#com.microsoft.QLinearAveragePool
 #pragma once
 
+#include "tenon/op/families/channel_loops.hpp"
 #include "tenon/op/families/channels_last.hpp"
 #include "tenon/op/families/quantized_body.hpp"
 #include "tenon/op/nn/average_pool.hpp"

@@ -20,7 +20,8 @@ constexpr Spec unary_spec(std::string_view name) {
                      {"Y_scale", "tensor(float)"},
                      {"Y_zero_point", "T", optional}},
           .outputs = {{"Y", "T"}},
-          .types = {{"T", signed_or_not_bytes}}};
+          .types = {{"T", signed_or_not_bytes}},
+          .elements = Elements::function};
 }
 
 constexpr void infer_unary(Infer& i) {
@@ -40,10 +41,6 @@ struct QLinearSigmoid {
     using namespace function_body;
     return quantized(to, to.add(Sigmoid{}, {dequantized(to, 0, 1, 2)}), 3, 4, to.in(0).type.element);
   }
-  template <class L>
-  void loops(L& l) const {
-    l.each_stretched_axis();
-  }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };
 
@@ -61,10 +58,6 @@ struct QLinearLeakyRelu {
     using namespace function_body;
     return quantized(to, to.add(LeakyRelu{.alpha = alpha}, {dequantized(to, 0, 1, 2)}), 3, 4,
                      to.in(0).type.element);
-  }
-  template <class L>
-  void loops(L& l) const {
-    l.each_stretched_axis();
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };

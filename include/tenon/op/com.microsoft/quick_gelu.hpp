@@ -17,17 +17,14 @@ struct QuickGelu {
                              .since = {1},
                              .inputs = {{"X", "T"}},
                              .outputs = {{"Y", "T"}},
-                             .types = {{"T", types::floats_bf16}}};
+                             .types = {{"T", types::floats_bf16}},
+                             .elements = Elements::function};
   static constexpr Attributes attributes{attr("alpha", &QuickGelu::alpha)};
 
   constexpr void infer(Infer& i) const { infer_unary(i); }
   template <class L>
   int32_t lower(L& to) const {
     return to.add(Swish{.alpha = alpha}, {to.input(0)});
-  }
-  template <class L>
-  void loops(L& l) const {
-    l.each_stretched_axis();
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 };

@@ -1,8 +1,8 @@
 // The global pools are reductions over the spatial axes of (N, C, spatial...).
 #pragma once
 
+#include "tenon/op/families/channel_loops.hpp"
 #include "tenon/op/families/reduction.hpp"
-#include "tenon/op/families/window.hpp"
 
 namespace tenon::TENON_ABI::op {
 

@@ -263,12 +263,4 @@ void add_convolution_loops(L& l, const ConvolutionForm& c, typename L::Axes of_o
   l.over(std::move(of_batch), {{0, 0}});
 }
 
-/// The loops of a pool, or of another function of each channel: over the batch and over channels.
-template <class L>
-void add_channel_loops(L& l, int channels = 1, typename L::Axes of_channels = {}) {
-  l.over({{0, 0}}, {{0, 0}});
-  of_channels.push_back({0, channels});
-  l.over(std::move(of_channels), {{0, channels}});
-}
-
 }  // namespace tenon::TENON_ABI::op

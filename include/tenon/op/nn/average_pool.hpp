@@ -2,6 +2,7 @@
 #pragma once
 
 #include "tenon/kernels/conv/pool.hpp"
+#include "tenon/op/families/channel_loops.hpp"
 #include "tenon/op/families/wide.hpp"
 #include "tenon/op/families/window.hpp"
 

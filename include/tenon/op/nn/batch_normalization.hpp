@@ -5,8 +5,8 @@
 #include "tenon/base/scratch.hpp"
 #include "tenon/kernels/reduce/moments.hpp"
 #include "tenon/kernels/reduce/normalize.hpp"
+#include "tenon/op/families/channel_loops.hpp"
 #include "tenon/op/families/wide.hpp"
-#include "tenon/op/families/window.hpp"
 #include "tenon/op/framework/call.hpp"
 
 namespace tenon::TENON_ABI::op {

@@ -1,6 +1,7 @@
 // GlobalLpPool: the p-norm of each channel.   onnx.ai/onnx/operators/onnx__GlobalLpPool.html
 #pragma once
 
+#include "tenon/op/families/channel_loops.hpp"
 #include "tenon/op/families/global_pool.hpp"
 #include "tenon/op/families/lp_norm.hpp"
 

@@ -2,8 +2,8 @@
 // onnx.ai/onnx/operators/onnx__InstanceNormalization.html
 #pragma once
 
+#include "tenon/op/families/channel_loops.hpp"
 #include "tenon/op/families/normalization.hpp"
-#include "tenon/op/families/window.hpp"
 
 namespace tenon::TENON_ABI::op {
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "tenon/kernels/conv/pool.hpp"
+#include "tenon/op/families/channel_loops.hpp"
 #include "tenon/op/families/lp_norm.hpp"
 
 namespace tenon::TENON_ABI::op {
