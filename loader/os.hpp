@@ -48,7 +48,7 @@ class Descriptor {
 ///     out.put_in_place();
 ///
 /// If the name belongs to something other than a regular file, a pipe or a terminal, that is written to
-/// directly. Windows replaces no file that is mapped.
+/// directly. Files that are mapped: os::replaces_mapped.
 class NewFile {
  public:
   /// Error{io} for folders, symbolic links, files without write permission, and where no file can be created.
@@ -124,6 +124,12 @@ inline constexpr std::size_t map_alignment = std::size_t{1} << 16;
 /// they cannot be mapped.
 const std::byte* map(const Descriptor& file, std::size_t offset, std::size_t size);
 void unmap(const std::byte* data, std::size_t size);
+/// Whether a file that is mapped can be replaced. Windows refuses.
+#if defined(_WIN32)
+inline constexpr bool replaces_mapped = false;
+#else
+inline constexpr bool replaces_mapped = true;
+#endif
 
 /// Sixteen hexadecimal digits that no other process finds. Error{io}.
 std::string random_digits();

@@ -37,9 +37,10 @@ struct LoadOptions {
   /// CheckOptions::full.
   bool declared_outputs = true;
   /// A file, which `load` writes if need be, for matrices of few bits in the kernels' layouts: the next
-  /// `load` maps it instead of packing them again, and processes share the memory. One that is damaged, or
-  /// was made for another model, version or processor, is replaced; Error{io} if it cannot be. Trusted in
-  /// that its numbers are the model's: keep it where others cannot write. Empty: there is none.
+  /// `load` maps it instead of packing them again, and processes share the memory; on Windows, which replaces
+  /// no file that is mapped, it is read. One that is damaged, or was made for another model, version or
+  /// processor, is replaced; Error{io} if it cannot be. Trusted in that its numbers are the model's: keep it
+  /// where others cannot write. Empty: there is none.
   std::filesystem::path packed_file{};
   // Bounds; exceeding one is an Error{limit}. SessionOptions::max_folded_bytes bounds computed constants.
   int64_t max_file_bytes = no_bound;  ///< size of the model's file without external data

@@ -89,7 +89,13 @@ PackedStore::Parts PackedFile::find(std::string_view key) {
     const Part& p = entry.parts[k];
     const std::byte* const data = mapped->bytes().data() + p.offset;
     if (tenon::detail::digest_of_parts(data, p.bytes) != p.digest) return {};
-    if (p.bytes > 0) parts[k] = Storage::keep(data, p.bytes, FilePart(mapped, data, p.bytes));
+    if (p.bytes == 0) continue;
+    if constexpr (os::replaces_mapped) {
+      parts[k] = Storage::keep(data, p.bytes, FilePart(mapped, data, p.bytes));
+    } else {
+      parts[k] = Storage::allocate(p.bytes);
+      std::memcpy(parts[k].as<std::byte>(), data, p.bytes);
+    }
   }
   const tenon::detail::LockGuard lock(mutex_);
   if (!finished_) used_[digest] = parts;

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include "loader/check/check.hpp"
+#include "loader/format/save.hpp"
 #include "loader/format/sha1.hpp"
 #include "loader/format/tensor.hpp"
 #include "loader/text/parse_text.hpp"
@@ -454,6 +455,36 @@ TEST_CASE("external data wherever a model has tensors") {
   CHECK(in_attributes == 5);
   CHECK(external == 0);
   CHECK(!loader::embed_external_data(whole, files));
+}
+
+TEST_CASE("names of a model and of its data that differ in case only") {
+  const Folder folder;
+  const auto exists_as = [&](std::string_view written, std::string_view asked) {
+    write_bytes(folder / written, "");
+    const bool there = fs::exists(folder / asked);
+    fs::remove(folder / written);
+    return there;
+  };
+  struct Row {
+    std::string_view model, data;
+  } rows[] = {{"m.onnx", "M.onnx"}, {"é.onnx", "É.ONNX"}};
+  for (const Row& row : rows) {
+    const auto m = loader::parse_text<onnx::ModelProto>(
+        R"(<ir_version: 10, opset_import: ["" : 21]>
+           g () => (float[3] y) <float[3] w = {1, 2, 3}> { y = Identity (w) })");
+    const bool one_file = exists_as(row.data, row.model);
+    const std::string said = refusal(ErrorCode::invalid_argument, [&] {
+      loader::save_model(m, folder / row.model,
+                         {.external_threshold = 1, .external_file = std::string(row.data)});
+    });
+    if (one_file) {
+      CHECK(holds(said, "is the model's own file"));
+      CHECK(fs::is_empty(folder.path()));
+    } else {
+      CHECK(said == "");
+      CHECK(load(folder / row.model).run({})[0].view<float>()[2] == 3);
+    }
+  }
 }
 
 }  // namespace

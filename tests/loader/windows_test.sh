@@ -1,11 +1,11 @@
 #!/bin/bash
-# windows_test.sh TOOL: what the tool does on Windows with files, names and streams. TOOL runs it by wine, where drive Z:
-# is this machine's root.
+# windows_test.sh TOOL WINE: what the tool does on Windows with files, names and streams. TOOL runs it by WINE, where
+# drive Z: is this machine's root.
 fail() {
   echo "FAIL windows: $*"
   exit 1
 }
-tool=$1
+tool=$1 wine=$2
 folder=$(mktemp -d)
 trap 'rm -r "$folder"' EXIT
 there="Z:${folder//\//\\}"
@@ -28,12 +28,36 @@ said=$("$tool" run 'モデル é\none.onnx' 2>&1) && fail "no file is a model"
 [ "$(ls 'モデル é/out')" = y.npy ] || fail "outputs: $(ls 'モデル é/out')"
 "$tool" run sum.onnx --input 'x=モデル é\out\y.npy' > /dev/null || fail "run --input ends with $?"
 
+# Every command that reads or writes models takes such names, and words of the command line keep their letters.
+model='モデル é\Ωж.onnx'
+"$tool" check "$model" --full || fail "check ends with $?"
+[[ $("$tool" info "$model" --json) == *'"x"'* ]] || fail "info: $("$tool" info "$model" --json 2>&1)"
+"$tool" simplify "$model" -o 'моя Ω.onnx' || fail "simplify ends with $?"
+"$tool" diff "$model" 'моя Ω.onnx' || fail "diff ends with $?"
+said=$("$tool" bench "$model" --iters 2 --input 'x=モデル é\out\y.npy' | tail -n 1)
+[[ $said == *'"rss_mb": '[1-9]* ]] || fail "bench: $said"
+said=$("$tool" run "$model" --input 'Ωж=x.npy' 2>&1) && fail "no input is an input"
+[[ $said == *Ωж* ]] || fail "an error names the input so: $said"
+"$tool" compile "$model" -o 'モデル é\моя Ω.hpp' --namespace sum --target x86-64 || fail "compile ends with $?"
+cat > compiled.cc <<'END'
+#include "モデル é/моя Ω.hpp"
+
+#include <cstdio>
+
+int main() {
+  alignas(64) static float x[4] = {1, 1, 1, 1}, y[4];
+  static sum::Memory memory;
+  sum::run({x, {4}}, {y, {4}}, memory);
+  std::printf("%g %g %g %g\n", y[0], y[1], y[2], y[3]);
+}
+END
+x86_64-w64-mingw32-g++-posix -std=c++20 -O1 -static compiled.cc -o compiled.exe || fail "the compiled model is not C++"
+[[ $("$wine" compiled.exe) == '2 3 4 5'* ]] || fail "the compiled model gives $("$wine" compiled.exe)"
+
 # What is printed has the ends of lines that it has elsewhere.
 [[ $("$tool" print sum.onnx) != *$'\r'* ]] || fail "print adds carriage returns"
 sed 's/$/\r/' sum.txt > lines.txt
 "$tool" parse lines.txt || fail "lines that end as Windows' do: $?"
-said=$("$tool" bench sum.onnx --iters 1 | tail -n 1)
-[[ $said == *'"rss_mb": '[1-9]* ]] || fail "bench: $said"
 
 # A model is replaced by what is made of it.
 "$tool" convert sum.onnx --opset 22 -o sum.onnx || fail "convert in place ends with $?"
