@@ -106,7 +106,9 @@ void Exporter::write_graph(Scope& s) {
       add(s, "Identity", {value}, {}, s.outputs[k]);
     onnx::ValueInfoProto& info = *s.out.add_output();
     info.set_name(s.outputs[k]);
-    write_info(g.entry(v).info, s, *info.mutable_type());
+    op::Info stated = g.entry(v).info;
+    stated.dims = tenon::detail::completed(stated.dims, g.declared_outputs()[k]);
+    write_info(stated, s, *info.mutable_type());
   }
   const std::set<std::string_view> results(s.outputs.begin(), s.outputs.end());
   std::set<std::string_view> read = results;

@@ -102,7 +102,7 @@ void Importer::read_graph(const onnx::GraphProto& g, int inputs, Scope& scope) {
     if (options_.declared_outputs && known(declared) && known(made) && !(declared == made))
       throw Error(ErrorCode::invalid_model, str_cat(place, ", output '", v.name(), "'"),
                   str_cat("declared as ", to_string(declared), ", but is ", to_string(made)));
-    graph.add_output(v.name(), id);
+    graph.add_output(v.name(), id, scope.outer == nullptr ? Dims() : read_dims(v.type(), graph));
   }
 }
 

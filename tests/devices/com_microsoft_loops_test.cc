@@ -21,6 +21,7 @@
 #include "tenon/op/com.microsoft/multi_head_attention.hpp"
 #include "tenon/op/com.microsoft/murmur_hash3.hpp"
 #include "tenon/op/com.microsoft/q_attention.hpp"
+#include "tenon/op/com.microsoft/q_embed_layer_normalization.hpp"
 #include "tenon/op/com.microsoft/q_gemm.hpp"
 #include "tenon/op/com.microsoft/q_linear_add.hpp"
 #include "tenon/op/com.microsoft/q_linear_sigmoid.hpp"
@@ -203,6 +204,25 @@ TEST_CASE("ONNX Runtime's normalisations divide over rows") {
   CHECK(divide(ms::EmbedLayerNormalization{},
                {ids, {}, {5, 4}, {5, 4}, {}, {4}, {4}, {}, ints({1, 3}, 0, 4)}) == Counts{2, 3});
   CHECK(divide(ms::EmbedLayerNormalization{}, {ids, {}, {5, 4}, {5, 4}, {}, {4}, {4}}) == Counts{2});
+  const Tensor<uint8_t> table = bytes({5, 4}), row = bytes({4}), zero = bytes({1});
+  CHECK(divide(ms::QEmbedLayerNormalization{}, {ids,
+                                                ids,
+                                                table,
+                                                table,
+                                                table,
+                                                row,
+                                                row,
+                                                ids,
+                                                {1},
+                                                {1},
+                                                {1},
+                                                {1},
+                                                {1},
+                                                zero,
+                                                zero,
+                                                zero,
+                                                zero,
+                                                zero}) == Counts{2});
 }
 
 TEST_CASE("ONNX Runtime's rotations divide over heads, the batch and steps") {

@@ -11,6 +11,8 @@
 #include "tenon/op/math/neg.hpp"
 #include "tenon/op/reduction/arg_max.hpp"
 #include "tenon/op/tensor/identity.hpp"
+#include "tenon/op/tensor/non_zero.hpp"
+#include "tenon/op/tensor/squeeze.hpp"
 #include "tests/graph/build.hpp"
 
 namespace tenon {
@@ -108,6 +110,35 @@ TEST_CASE("Session: loops see the values around them") {
   const Session s(std::move(g));
   Outputs y = s.run({{"trips", Tensor<int64_t>({}, {0})}, {"x", Tensor<float>({0}, {})}});
   CHECK(y["all"].tensor().extents() == Extents{0, 1});
+}
+
+TEST_CASE("Session: a loop that never runs gives the extents that its body declares, where rules tell none") {
+  const auto extents = [](const auto& scanned, const Dims& declared) {
+    Graph g;
+    const ValueId trips = g.add_input("trips", DType::int64, {});
+    g.add_input("x", DType::float32, {Dim(), 3});
+    Graph b = Graph::inside(g);
+    b.add_input("i", DType::int64, {});
+    b.add_output("go_on", b.add_input("go", DType::bool_, {}));
+    b.add_output("kept", scanned(b, b.find("x")), declared);
+    const std::string name[] = {"all"};
+    g.add_output("all",
+                 g.add_node("loop", AnyOperator::make(op::Loop{body(std::move(b))}), {trips, -1}, name)[0]);
+    const Session s(std::move(g));
+    return to_string(s.run({{"trips", Tensor<int64_t>({}, {0})}, {"x", Tensor<float>({0, 3}, {})}})["all"]
+                         .tensor()
+                         .extents());
+  };
+  const auto places = [](Graph& b, ValueId x) { return node(b, op::NonZero{}, {x}); };
+  const auto squeezed = [](Graph& b, ValueId x) {
+    return node(b, op::Squeeze{}, {node(b, op::NonZero{}, {x}), -1});
+  };
+  CHECK(extents(places, {2, Dim::symbol(0)}) == "(0,2,0)");
+  CHECK(extents(places, {Dim(), 7}) == "(0,2,7)");
+  CHECK(extents(places, {9, 7}) == "(0,2,7)");
+  CHECK(extents(places, {7}) == "(0,2,0)");
+  CHECK(extents(squeezed, {}) == "(0)");
+  CHECK(extents(squeezed, {Dim(), 7}) == "(0,0,7)");
 }
 
 TEST_CASE("Session: a loop whose condition always holds runs as often as its number says") {

@@ -56,8 +56,12 @@ class GraphBody final : public CapturingBody {
   }
   std::vector<op::Info> infer_in(const op::Context& scope, std::span<const op::Info> inputs) const override {
     // No run of the body may be possible with the captured values.
-    return tenon::detail::attempt<Error>([&] { return infer_with(&scope, inputs); },
-                                         [&](const Error&) { return infer_with(nullptr, inputs); });
+    std::vector<op::Info> out =
+        tenon::detail::attempt<Error>([&] { return infer_with(&scope, inputs); },
+                                      [&](const Error&) { return infer_with(nullptr, inputs); });
+    for (std::size_t k = 0; k < out.size(); ++k)
+      out[k].dims = detail::completed(out[k].dims, graph_->declared_outputs()[k]);
+    return out;
   }
 
   std::vector<Value> run(op::Context& scope, std::span<const Value> inputs) const override {

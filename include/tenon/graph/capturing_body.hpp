@@ -26,6 +26,13 @@ class CapturingBody : public op::Body {
 };
 
 namespace detail {
+/// Extents that rules tell, or where they tell none, those that a file declares.
+inline Dims completed(Dims told, const Dims& declared) {
+  if (!told.ranked()) return declared;
+  for (int k = 0; k < told.rank() && told.rank() == declared.rank(); ++k)
+    if (!told[k].known() && declared[k].known()) told[k] = declared[k];
+  return told;
+}
 /// Calls f(body reference, body) if the attribute's value is a graph that can capture.
 template <class Value, class F>
 void if_capturing(Value& value, F f) {

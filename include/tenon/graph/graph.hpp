@@ -117,13 +117,16 @@ class Graph {
   /// node's name, if the operator's rule forbids the operands, {invalid_type} if it forbids their types.
   std::vector<ValueId> add_node(std::string name, AnyOperator op, std::vector<ValueId> inputs,
                                 std::span<const std::string> outputs);
-  void add_output(std::string name, ValueId value) {
+  /// `declared` has the extents that a file states for the output of a body; a body that never runs gives
+  /// them where its rules tell none.
+  void add_output(std::string name, ValueId value, Dims declared = {}) {
     if (value < 0 || value >= static_cast<ValueId>(values_.size()))
       raise(ErrorCode::invalid_model, str_cat("output '", name, "' has no value"));
     // A value may be an output several times.
     if (output_ids_.emplace(name, value).first->second != value)
       raise(ErrorCode::invalid_model, str_cat("output '", name, "' is defined twice"));
     outputs_.emplace_back(std::move(name), value);
+    declared_outputs_.push_back(std::move(declared));
   }
   /// Names an unnamed value.
   void name_value(ValueId id, std::string name) {
@@ -207,6 +210,7 @@ class Graph {
   const ValueEntry& entry(ValueId id) const { return values_[static_cast<std::size_t>(id)]; }
   const std::vector<ValueId>& inputs() const { return inputs_; }
   const std::vector<std::pair<std::string, ValueId>>& outputs() const { return outputs_; }
+  const std::vector<Dims>& declared_outputs() const { return declared_outputs_; }
   const std::vector<ValueId>& captures() const { return captures_; }
   /// For each value, whether one of these values depends on it or is it.
   [[nodiscard]] std::vector<bool> needed_by(std::span<const ValueId> outputs) const {
@@ -271,6 +275,7 @@ class Graph {
   std::vector<ValueId> inputs_, captures_;
   std::map<ValueId, ValueId> captured_;  // by the values of the enclosing graph
   std::vector<std::pair<std::string, ValueId>> outputs_;
+  std::vector<Dims> declared_outputs_;
   std::map<std::string, ValueId, std::less<>> output_ids_;
   Graph* outer_ = nullptr;
   std::shared_ptr<Symbols> symbols_;

@@ -158,19 +158,22 @@ inline Graph Graph::moved(Graph& outer, std::span<const ValueId> here) const {
   Graph g = inside(outer);
   g.name_ = name_;
   std::vector<ValueId> ids(values_.size(), -1);
-  for (ValueId id : inputs_) {
-    const ValueEntry& e = entry(id);
-    Dims dims = e.info.dims;
+  const auto renamed = [&](Dims dims) {
     for (int k = 0; k < dims.rank(); ++k)
       if (dims[k].symbolic()) dims[k] = g.symbol(symbol_name(dims[k]));
-    ids[static_cast<std::size_t>(id)] = g.add_input(e.name, e.info.type, dims, e.content);
+    return dims;
+  };
+  for (ValueId id : inputs_) {
+    const ValueEntry& e = entry(id);
+    ids[static_cast<std::size_t>(id)] = g.add_input(e.name, e.info.type, renamed(e.info.dims), e.content);
   }
   for (std::size_t v = 0; v < values_.size(); ++v) {
     const ValueId of = values_[v].outer, now = of < 0 ? -1 : here[static_cast<std::size_t>(of)];
     if (now >= 0) ids[v] = g.capture(now);
   }
   const std::vector<ValueId> results = g.add_nodes(*this, std::move(ids), {});
-  for (std::size_t k = 0; k < results.size(); ++k) g.add_output(outputs_[k].first, results[k]);
+  for (std::size_t k = 0; k < results.size(); ++k)
+    g.add_output(outputs_[k].first, results[k], renamed(declared_outputs_[k]));
   return g;
 }
 

@@ -48,7 +48,8 @@ class Body {
   /// The outputs' types and extents for the inputs' types and extents. Error when the body forbids the
   /// inputs.
   virtual std::vector<Info> infer(std::span<const Info> inputs) const = 0;
-  /// The same in a run, whose `scope` has the values that the body captures.
+  /// The same in a run, whose `scope` has the values that the body captures, for results of a body that does
+  /// not run: extents that no rule tells are those that the body declares.
   virtual std::vector<Info> infer_in(const Context& /*scope*/, std::span<const Info> inputs) const {
     return infer(inputs);
   }
