@@ -34,6 +34,12 @@ TEST_CASE("MoE: extents and errors") {
                       {},
                       info(DType::float32, {4, 8, 16})})[0]
             .dims == Dims{Dim::symbol(1), 5, 8});
+  // Weights in either form, as long as the input does not tell which.
+  for (const Dims& w1 : {Dims{3, 4, 6}, Dims{3, 6, 4}})
+    CHECK(infer(MoE{},
+                {info(DType::float32, {3, Dim()}), info(DType::float32, {3, 3}), info(DType::float32, w1),
+                 info(DType::float32, {3, 6}), info(DType::float32, {3, w1[2], w1[1]})})[0]
+              .dims == Dims{3, Dim()});
   const auto fails = [&](const MoE& op, std::string_view text) {
     check_fails(op, {x, router, w, none, w}, text);
   };

@@ -86,6 +86,14 @@ constexpr ExpertExtents infer_experts(Infer& i, const ExpertOperands& o, bool ga
   e.experts = i.ranked(1) ? i.dims(1)[1] : Dim();
   const Dims w1 = i.ranked(o.w1) ? i.dims(o.w1) : Dims::of_rank(3),
              w2 = i.ranked(o.w2) ? i.dims(o.w2) : Dims::of_rank(3);
+  // Which form the weights have, the input tells.
+  if (o.exchanged && !e.hidden.known()) {
+    if (i.expect_extents(1, {tokens, e.experts}) && i.expect_extents(o.w1, {e.experts, Dim(), Dim()}) &&
+        i.expect_extents(o.b1, {e.experts, Dim()}) && i.expect_extents(o.w2, {e.experts, Dim(), Dim()}) &&
+        i.expect_extents(o.b2, {e.experts, Dim()}))
+      i.out(0, x);
+    return e;
+  }
   const bool square = gated && !w2[1].differs(e.hidden) && w1[2].same(e.hidden * 2);
   const bool exchanged = o.exchanged && (w2[1].differs(e.hidden) || square) && w2[2].same(e.hidden);
   const Dim packed = w2[exchanged ? 1 : 2];
