@@ -22,8 +22,8 @@ namespace detail {
 
 inline constexpr TypeSet tensors = types::all_ir13;
 
-constexpr op::Spec exchange(std::string_view name, const op::List<op::Param, 16>& inputs,
-                            const op::List<op::Param, 5>& outputs, op::Memory memory = op::Memory::fresh) {
+constexpr op::Spec exchange(std::string_view name, const op::InputParams& inputs,
+                            const op::OutputParams& outputs, op::Memory memory = op::Memory::fresh) {
   op::Spec spec = op::own_spec(name, inputs, outputs, {{"T", tensors}});
   spec.memory = memory;
   spec.deterministic = false;  // not folded

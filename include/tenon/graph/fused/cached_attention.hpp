@@ -18,8 +18,8 @@ inline StepCache& cache_of(const op::Context& c, int64_t number) {
   return *cache;
 }
 
-constexpr op::Spec cache_spec(std::string_view name, const op::List<op::Param, 16>& inputs,
-                              const op::List<op::Param, 5>& outputs) {
+constexpr op::Spec cache_spec(std::string_view name, const op::InputParams& inputs,
+                              const op::OutputParams& outputs) {
   op::Spec spec = op::own_spec(name, inputs, outputs, {{"T", types::floats_bf16}});
   spec.deterministic = false;
   return spec;

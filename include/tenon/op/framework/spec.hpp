@@ -198,12 +198,15 @@ enum class Workspace : uint8_t {
   heap,       ///< heap memory
 };
 
+using InputParams = List<Param, 18>;
+using OutputParams = List<Param, 5>;
+
 struct Spec {
   std::string_view name;
   std::string_view domain = "";  ///< "" is ai.onnx
   List<int16_t, 10> since;       ///< the versions that this struct implements, ascending
-  List<Param, 18> inputs;
-  List<Param, 5> outputs;
+  InputParams inputs;
+  OutputParams outputs;
   TypeVars types;
   Elements elements = Elements::any;  ///< if attributes decide, the struct has `Elements elements() const`
   Memory memory = elements == Elements::function || elements == Elements::arithmetic ? Memory::elementwise
@@ -316,7 +319,7 @@ struct Spec {
 };
 
 /// The specification of an operator that no file contains: passes and derivatives insert it.
-constexpr Spec own_spec(std::string_view name, const List<Param, 18>& inputs, const List<Param, 5>& outputs,
+constexpr Spec own_spec(std::string_view name, const InputParams& inputs, const OutputParams& outputs,
                         const TypeVars& types = {}) {
   return {
       .name = name, .domain = "tenon", .since = {1}, .inputs = inputs, .outputs = outputs, .types = types};
