@@ -20,8 +20,8 @@ TEST_CASE("NonZero: cases") {
       {t<complex64>({3}, {{0, 0}, {0, 1}, {1, 0}}), t<int64_t>({1, 2}, {1, 2})},
       {cast<float16>({3}, {0, -0.0, 2}), t<int64_t>({1, 1}, {2})},
       {cast<bfloat16>({3}, {0, -0.0, 2}), t<int64_t>({1, 1}, {2})},
-      {t<float>({}, {3}), t<int64_t>({1, 1}, {0})},
-      {t<float>({}, {0}), t<int64_t>({1, 0}, {})},
+      {t<float>({}, {3}), t<int64_t>({0, 1}, {})},
+      {t<float>({}, {0}), t<int64_t>({0, 0}, {})},
       {t<float>({0, 3}, {}), t<int64_t>({2, 0}, {})},
   };
   for (const Row& row : rows) check(op::NonZero{}, {row.x}, {row.y});
@@ -34,6 +34,7 @@ TEST_CASE("NonZero: refused, symbols, typed") {
   CHECK(out[0].dims == Dims{2, Dim::unknown()});
   CHECK(out[0].type == Type(DType::int64));
   CHECK(infer(op::NonZero{}, {info(DType::float32, Dims())})[0].dims == Dims::of_rank(2));
+  CHECK(infer(op::NonZero{}, {info(DType::float32, Dims::of_rank(0))})[0].dims == Dims{0, Dim::unknown()});
   check_equal(op::NonZero{}(Tensor<int32_t, Shape<3>>{2, 0, 2}), t<int64_t>({1, 2}, {0, 2}));
 }
 }  // namespace tenon

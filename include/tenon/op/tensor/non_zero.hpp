@@ -6,7 +6,8 @@
 namespace tenon::TENON_ABI::op {
 
 /// Y (rank, N): coordinates of the elements of X that are not zero (strings: not empty), in row-major order.
-/// op::NonZero{}(x) of (1,0,1) gives ((0,2)).
+/// A scalar has no axis, so that Y is (0, 1) or (0, 0): ONNX's text and reference, where numpy and ONNX
+/// Runtime take it as a vector of one element. op::NonZero{}(x) of (1,0,1) gives ((0,2)).
 struct NonZero {
   static constexpr Spec spec{.name = "NonZero",
                              .since = {9, 13},
@@ -16,8 +17,7 @@ struct NonZero {
 
   constexpr void infer(Infer& i) const {
     if (!i.ranked(0)) return i.out(0, Dims::of_rank(2));
-    // numpy takes a scalar as a vector of one element, and so does ONNX.
-    i.out(0, Dims{std::max(1, i.dims(0).rank()), Dim::unknown()});
+    i.out(0, Dims{i.dims(0).rank(), Dim::unknown()});
   }
   template <class T>
   Tensor<int64_t> compute(Context& c, TensorView<const T> x) const {
@@ -26,9 +26,10 @@ struct NonZero {
       else return e != T{};
     };
     const int64_t n = std::count_if(x.begin(), x.end(), nonzero);
-    const int rank = std::max(1, x.rank());
+    const int rank = x.rank();
     auto y = Tensor<int64_t>::uninitialized(Extents{rank, n}, c.allocator());
-    const int64_t width = x.rank() == 0 ? 1 : x.extent(-1);
+    if (rank == 0) return y;
+    const int64_t width = x.extent(-1);
     int64_t at[max_rank]{};  // of the line, on all axes but the last
     for (int64_t found = 0, line = 0; found < n; line += width) {
       for (int64_t k = 0; k < width; ++k) {
