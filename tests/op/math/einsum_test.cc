@@ -198,6 +198,9 @@ TEST_CASE("Einsum: symbols, typed") {
         Dims{5, n, 2, 4});
   CHECK(infer(einsum("ij,jk"), {info(f, {}), info(f, {3, 4})})[0].dims == Dims{Dim(), 4});
   CHECK_FALSE(infer(einsum("...ij,jk"), {info(f, {}), info(f, {3, 4})})[0].dims.ranked());
+  const auto m = Dim::symbol(2);
+  CHECK(infer(einsum("ii->i"), {info(f, {n, m})})[0].dims == Dims{n});
+  CHECK(infer(einsum("ii->i"), {info(f, {n, 3})})[0].dims == Dims{3});
   auto y = einsum("ij,jk")(Tensor<float, Shape<2, 2>>{{{1, 2}, {3, 4}}},
                            Tensor<float, Shape<2, 2>>{{{1, 0}, {0, 1}}});
   CHECK(y[3] == 4);

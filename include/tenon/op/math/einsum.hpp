@@ -124,9 +124,13 @@ struct Equation {
       }
       const Labels labels = term.labels(axes);
       for (int d = 0; d < x.rank(); ++d) {
-        for (int e = 0; e < d; ++e)
-          if (labels[e] == labels[d] && x[e].differs(x[d]))
-            return i.fail("extents of a diagonal differ: ", x[e], " and ", x[d]), false;
+        bool repeated = false;
+        for (int e = 0; e < d; ++e) {
+          if (labels[e] != labels[d]) continue;
+          if (x[e].differs(x[d])) return i.fail("extents of a diagonal differ: ", x[e], " and ", x[d]), false;
+          repeated = true;
+        }
+        if (repeated && !x[d].known()) continue;  // equal to the earlier extent
         Dim& extent = extents[labels[d]];
         if (bound[labels[d]]) extent = i.broadcast(Dims{extent}, Dims{x[d]})[0];
         else extent = x[d];
