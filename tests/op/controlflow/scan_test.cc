@@ -146,6 +146,17 @@ TEST_CASE("Scan: symbols, and results that outlive lent memory") {
   CHECK(out[0].dims == Dims{n});
   CHECK(out[1].dims == Dims{n, m});
   CHECK(out[1].type == Type(DType::float32));
+  // The body tells what the operands do not.
+  const auto four = body(
+      2, 1, [](auto) { return std::vector<op::Info>{info(DType::float32, {4})}; },
+      [](auto in) { return std::vector<Value>{in[0]}; });
+  const auto last_dims = [&](const Dims& first) {
+    return infer(op::Scan{.body = four, .num_scan_inputs = 1},
+                 {info(DType::float32, first), info(DType::float32, {m, 4})})[0]
+        .dims;
+  };
+  for (const Dims& first : {Dims{n}, Dims{Dim()}, Dims{4}, Dims{}}) CHECK(last_dims(first) == Dims{4});
+  CHECK(last_dims({3}) == Dims{Dim()});
   // The element is the next state, so that the last one lies in the operand.
   const auto last = body(
       2, 1, [](auto in) { return std::vector<op::Info>{in[0]}; },

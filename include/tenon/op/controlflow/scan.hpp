@@ -23,13 +23,24 @@ inline Value scan_slice(AnyView x, int axis, int64_t t, Allocator& allocator) {
   return slice;
 }
 
-/// The results of a body that takes the states, as infer_states leaves them, and `elements`.
+/// The results of a body that takes the states and `elements`. Leaves the final states in `state`: no run
+/// changes their extents, so that the body also tells those that the operands do not.
 inline std::vector<Info> infer_scan(Infer& i, const BodyRef& body, std::vector<Info>& state,
                                     const std::vector<Info>& elements) {
-  return infer_states(i, state, 0, [&](std::vector<Info> in) {
+  const std::vector<Info> initial = state;
+  std::vector<Info> out = infer_states(i, state, 0, [&](std::vector<Info> in) {
     in.insert(in.end(), elements.begin(), elements.end());
     return infer_body(body, in);
   });
+  for (std::size_t k = 0; k < state.size(); ++k) {
+    const Dims &before = initial[k].dims, &after = out[k].dims;
+    Dims& last = state[k].dims;
+    if (!before.ranked()) last = after;
+    else if (last.ranked())
+      for (int d = 0; d < last.rank(); ++d)
+        if (!before[d].known() && after[d].known()) last[d] = after[d];
+  }
+  return out;
 }
 
 /// Runs the body `steps` times on `states`, which it replaces, and slice(step, k) for its further operands.
