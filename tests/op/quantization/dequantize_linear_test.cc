@@ -137,6 +137,11 @@ TEST_CASE("DequantizeLinear: errors") {
 
 TEST_CASE("DequantizeLinear: symbols, typed") {
   const auto n = Dim::symbol(1);
+  // A zero point of unknown length may be a single one.
+  for (const Dims& zero : {Dims{n}, Dims{Dim()}, Dims{1}})
+    CHECK(infer(op::DequantizeLinear{},
+                {info(DType::int8, {5}), info(DType::float32, Dims::of_rank(0)), info(DType::int8, zero)})[0]
+              .dims == Dims{5});
   const auto out = infer(op::DequantizeLinear{}, {info(DType::int8, {n, 3}), info(DType::float16, {3})});
   CHECK(out[0].dims == Dims{n, 3});
   CHECK(out[0].type == Type(DType::float16));

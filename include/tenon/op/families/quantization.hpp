@@ -21,7 +21,9 @@ constexpr void infer_quantization(Infer& i, int64_t axis, int64_t block_size, in
   const Dims &x = i.dims(0), &scale = i.dims(1), &zero = i.dims(2);
   i.out(0, x);
   if (!i.expect_at_least("block_size", block_size, 0)) return;
-  if (!scale.count().is(1) || !zero.count().is(1)) i.unify(scale, zero, "extents of scale and zero point");
+  // One scale and one zero point may differ in rank.
+  if (scale.count().differs(1) || zero.count().differs(1))
+    i.unify(scale, zero, "extents of scale and zero point");
   // Scales of unknown extents may be a single one.
   if (i.failed() || !i.ranked(0, 1) || !scale.count().differs(1)) return;
   if (i.version() < axis_since)
