@@ -85,6 +85,9 @@ TEST_CASE("LabelEncoder: refused") {
   check_fails(L{.keys_floats = {1}, .values_int64s = {1}}, {x}, "keys are tensor(float), X is tensor(int64)");
   check_fails(L{.keys_tensor = attribute(t<int64_t>({1, 1}, {1})), .values_int64s = {1}}, {x},
               "keys (1,1) and values (1) are not lists");
+  const L scalar{.default_tensor = attribute(t<int64_t>({}, {1})), .keys_int64s = {1}, .values_int64s = {1}};
+  std::vector<op::Info> out(1);
+  CHECK(any(scalar).infer(std::vector{op::info_of(x)}, out).of_files());
   check_fails(L{.default_tensor = attribute(t<float>({1}, {1})), .keys_int64s = {1}, .values_int64s = {1}},
               {x}, "default_tensor is tensor(float), the values are tensor(int64)");
   check_fails(

@@ -68,6 +68,9 @@ struct LabelEncoder {
                            ")");
       if (d.rank() > 1 || d.size() != 1)
         return i.fail("default_tensor: ", Dims(d.extents()), ", expected one element");
+      i.for_files([&] {
+        if (d.rank() == 0) i.fail("default_tensor: rank 0, expected 1");
+      });
     }
     i.out(0, v.dtype(), i.dims(0));
   }
