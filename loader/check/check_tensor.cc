@@ -271,6 +271,9 @@ void check_sparse_tensor(const onnx::SparseTensorProto& s, Findings& findings) {
   if (findings.errors() != before) return;
   const auto indices = read_indices(t, findings);
   if (!indices) return;
+  if (indices->size() != static_cast<std::size_t>(stored * rank))
+    return findings.error(rule, of, " has ", indices->size(), " numbers in its indices, ", stored * rank,
+                          " are needed");
   int64_t last = -1;
   for (int64_t k = 0; k < stored; ++k) {
     int64_t at = 0;

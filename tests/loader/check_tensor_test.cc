@@ -199,6 +199,7 @@ TEST_CASE("Check: sparse tensors") {
   CHECK(found([](auto& s) { s.mutable_indices()->set_int64_data(0, 5); }) == refused);
   CHECK(found([](auto& s) { s.mutable_indices()->set_int64_data(0, -1); }) == refused);
   CHECK(found([](auto& s) { s.mutable_indices()->set_dims(0, 3); }).starts_with("tensor-data"));
+  CHECK(found([](auto& s) { s.mutable_indices()->add_int64_data(5); }).ends_with(refused));
   CHECK(found([](auto& s) { s.mutable_indices()->set_data_type(TensorProto::INT32); }).ends_with(refused));
   const auto pairs = [&](std::initializer_list<int64_t> numbers, int64_t each = 2) {
     return found([&](auto& s) {
