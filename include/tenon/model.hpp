@@ -272,10 +272,10 @@ struct InlineOptions {
   /// the `lower` of others. `only` and `except` apply to them as well.
   bool schema_functions = false;
   /// Nodes of a function whose operators have another meaning at the caller's opset of ai.onnx are converted
-  /// to that opset, as by convert_opset. False: such a function cannot be inlined.
+  /// to that opset, as by convert_opset. False: a function at another opset than its caller cannot be
+  /// inlined, as in ONNX's inliner.
   bool convert_opsets = true;
-  /// Keep a function that cannot be inlined because its operators have another meaning at the caller's
-  /// opsets, instead of raising an error.
+  /// Keep a function that cannot be inlined because of its caller's opsets, instead of raising an error.
   bool keep_incompatible = false;
   int64_t max_nodes = 1'000'000;  ///< bounds the calls, and the nodes that replace them
   int64_t max_bytes = 128 << 20;  ///< bounds the size of these nodes
@@ -284,7 +284,7 @@ struct InlineOptions {
 /// Replaces calls of the model's functions, in graphs, bodies and functions that stay, with the functions'
 /// nodes. Functions that were to be inlined are removed once they have no calls. A function's values and
 /// nodes get names that are unused in the caller; its value infos are copied too. The caller imports domains
-/// that only the function imported.
+/// of these nodes that only the function imported.
 ///
 ///     inline_functions(model, {.only = {{{"local", "square"}}}});
 ///     inline_functions(model, {.only = {{{"", "Softmax"}}}, .schema_functions = true});

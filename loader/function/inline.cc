@@ -66,6 +66,7 @@ class Inliner {
     for (const auto* g : graphs) main.names.add_all(*g);
     if (typed_) main.known = KnownValues(typed_->graph());
     for (auto* g : graphs) replace_calls(*g, main, 0);
+    for (const auto* g : graphs) import_domains(g->node(), main, 0);
 
     // Unselected functions stay, and so do functions that are still called by a graph or function that stays.
     std::map<FunctionKey, onnx::FunctionProto*> waiting;
@@ -177,6 +178,7 @@ class Inliner {
     caller.names.add_all(f);
     if (typed_) caller.known = KnownValues(*typed_functions_.at(key_of(f)));
     replace_calls(*f.mutable_node(), *f.mutable_value_info(), caller, 0);
+    import_domains(f.node(), caller, 0);
   }
   void replace_calls(NodeList& nodes, ValueInfos& infos, Caller& caller, int depth) {
     if (depth > max_nesting)
@@ -224,30 +226,44 @@ class Inliner {
     return nullptr;
   }
 
-  // Makes the caller import the function's opsets if possible.
+  // Adds the function's opsets to the caller's if possible.
   Caller::Way import_opsets(const onnx::FunctionProto& f, Caller& caller) const {
     Caller::Way way;
     const Opsets opsets = read_opsets(f.opset_import(), name_of(f));
-    for (const auto& [domain, version] : opsets)
-      if (const auto it = caller.opsets.find(domain); it != caller.opsets.end() && it->second != version)
-        if (const onnx::NodeProto* n =
-                find_changed(f.node(), domain, version, it->second, names_, registry_)) {
-          if (options_.convert_opsets && domain.empty() &&
-              std::max(version, it->second) <= registry_.newest("")) {
-            way.convert = true;
-            continue;
-          }
-          way.obstacle = str_cat(display(domain), " ", version, " is another opset than ", it->second,
-                                 " of its caller, and ", shown(n->op_type()), " is not the same in both");
-          return way;
-        }
-    for (const auto& [domain, version] : opsets)
-      if (caller.opsets.emplace(domain, version).second) {
+    for (const auto& [domain, version] : opsets) {
+      const auto it = caller.opsets.find(domain);
+      if (it == caller.opsets.end() || it->second == version) continue;
+      way.obstacle =
+          str_cat(display(domain), " ", version, " is another opset than ", it->second, " of its caller");
+      if (!options_.convert_opsets) return way;
+      if (const onnx::NodeProto* n = find_changed(f.node(), domain, version, it->second, names_, registry_)) {
+        way.obstacle += str_cat(", and ", shown(n->op_type()), " is not the same in both");
+        if (!domain.empty() || std::max(version, it->second) > registry_.newest("")) return way;
+        way.convert = true;
+      }
+      way.obstacle.clear();
+    }
+    caller.opsets.insert(opsets.begin(), opsets.end());
+    return way;
+  }
+
+  // Makes the caller import the domains of its nodes, which functions may have brought.
+  void import_domains(const NodeList& nodes, Caller& caller, int depth) const {
+    if (depth > max_nesting) return;
+    for (const auto& n : nodes) {
+      const std::string domain(canonical(n.domain()));
+      const bool imported = std::ranges::any_of(
+          caller.imports, [&](const auto& import) { return canonical(import.domain()) == domain; });
+      if (const auto it = caller.opsets.find(domain); !imported && it != caller.opsets.end()) {
         onnx::OperatorSetIdProto& added = *caller.imports.Add();
         added.set_domain(domain);
-        added.set_version(version);
+        added.set_version(it->second);
       }
-    return way;
+      for (const auto& a : n.attribute()) {
+        if (a.has_g()) import_domains(a.g().node(), caller, depth + 1);
+        for (const auto& g : a.graphs()) import_domains(g.node(), caller, depth + 1);
+      }
+    }
   }
 
   // Converts a function's nodes, at a call, to the caller's opset of ai.onnx. Returns false if that is not
