@@ -21,6 +21,8 @@ int opset_of(const onnx::ModelProto& m) {
 // Whether two types are equal, as far as both are known.
 bool agree(const onnx::TypeProto& a, const onnx::TypeProto& b) {
   if (a.value_case() != b.value_case()) return false;
+  if (a.has_sequence_type()) return agree(a.sequence_type().elem_type(), b.sequence_type().elem_type());
+  if (a.has_optional_type()) return agree(a.optional_type().elem_type(), b.optional_type().elem_type());
   if (!a.has_tensor_type()) return a.SerializeAsString() == b.SerializeAsString();
   const auto &x = a.tensor_type(), &y = b.tensor_type();
   if (x.elem_type() != y.elem_type()) return false;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "loader/edit/diff.hpp"
+#include "loader/format/tensor.hpp"
 #include "loader/function/function_body.hpp"
 #include "loader/opsets.hpp"
 #include "loader/tool/command.hpp"
@@ -61,8 +62,8 @@ InlineOptions options_of(const Json& call) {
   return options;
 }
 
-// Names inner values in the order of their definition and removes the names of nodes: models that differ only
-// in these become equal.
+// Names inner values in the order of their definition, removes the names of nodes, and stores tensors in one
+// way: models that differ only in these become equal.
 class Canonical {
  public:
   static void rename(onnx::ModelProto& m) {
@@ -93,6 +94,13 @@ class Canonical {
   void rename_all(Named& list) {
     for (auto& v : list) rename(*v.mutable_name());
   }
+  static void store(onnx::TensorProto& t) {
+    if (loader::is_external(t)) return;
+    onnx::TensorProto stored;
+    stored.set_name(t.name());
+    loader::write_tensor(loader::read_tensor(t), stored);
+    t = std::move(stored);
+  }
   void rename(onnx::GraphProto& g, int depth) {
     rename_all(*g.mutable_input());
     rename_all(*g.mutable_initializer());
@@ -107,8 +115,10 @@ class Canonical {
       n.clear_doc_string();
       n.clear_metadata_props();
       for (auto& name : *n.mutable_input()) rename(name);
-      for (auto& a : *n.mutable_attribute())
+      for (auto& a : *n.mutable_attribute()) {
+        if (a.has_t()) store(*a.mutable_t());
         if (a.has_g()) rename(*a.mutable_g(), depth + 1);
+      }
       for (auto& name : *n.mutable_output()) rename(name);
     }
   }

@@ -132,9 +132,10 @@ if said=$($tool check "$suite/a.bin" 2>&1); then fail "check takes an AttributeP
 # Recorded conversions. Results that each run draws anew are not compared, whatever the operator's name and
 # wherever it stands; all others are.
 mkdir "$folder/converted"
-# recorded NAME OPSET GRAPH [FUNCTION]: a model of x.
+# recorded NAME OPSET GRAPH [FUNCTION]: a model of x that gives $result.
+result='float[4] y'
 recorded() {
-  echo "<ir_version: 10, opset_import: [\"\" : $2, \"own\" : 1]> g (float[4] x) => (float[4] y) { $3 }
+  echo "<ir_version: 10, opset_import: [\"\" : $2, \"own\" : 1]> g (float[4] x) => ($result) { $3 }
     ${4:+<domain: \"own\", opset_import: [\"\" : $2]> $4}" > "$folder/recorded.txt"
   $tool parse "$folder/recorded.txt" -o "$folder/converted/$1.onnx" || fail "parse ends with $?: $1"
 }
@@ -154,14 +155,30 @@ conversion draws-in-body "c = Constant <value = bool {1}> () y = If (c) <then_br
 conversion seeds 'y = RandomNormalLike <seed = 1.0> (x)' 'y = RandomNormalLike <seed = 2.0> (x)'
 conversion dropout 'y = Dropout (x)' 'z = Dropout (x) y = Neg (z)'
 conversion named-so 'y = own.RandomSign (x)' '' 'RandomSign (x) => (y) { y = Neg (x) }' 'RandomSign (x) => (y) { y = Abs (x) }'
+# Results that are sequences agree as far as their types are known.
+result='seq(float[]) y' recorded sequence 20 'y = SequenceConstruct (x)'
+result='seq(float[4]) y' recorded sequence-21 21 'y = SequenceConstruct (x)'
+echo '{"in": "sequence.onnx", "target": 21, "out": "sequence-21.onnx", "verdict": "ok"}' >> "$folder/converted/index.jsonl"
 said=$($tool convert --suite "$folder/converted" 2> "$folder/uncompared")
 [ $? -eq 1 ] || fail "convert --suite ends with $?"
 for name in other seeds dropout named-so; do
   [[ $said == *"FAIL $name.onnx: output 0: "* ]] || fail "$name: $said"
 done
-[[ $said == *"4 passed, 4 failed" ]] || fail "$said"
+[[ $said == *"5 passed, 4 failed" ]] || fail "$said"
 [[ $(cat "$folder/uncompared") == "0 recorded models cannot run, and 3 give other results in each run"* ]] \
   || fail "$(cat "$folder/uncompared")"
+
+# A recorded inlining, whose tensors may be stored otherwise.
+mkdir "$folder/inlined"
+header='<ir_version: 8, opset_import: ["" : 18, "local" : 1]> g (float[N,M] x) => (float[N,M] y)'
+echo "$header { y = local.f (x) }
+  <domain: \"local\", opset_import: [\"\" : 17]> f (x) => (y) { y = ReduceLogSum <axes = [0]> (x) }" > "$folder/recorded.txt"
+$tool parse "$folder/recorded.txt" -o "$folder/inlined/call.onnx" || fail "parse ends with $?"
+echo "$header { a = Constant <value = int64[1] {0}> () y = ReduceLogSum (x, a) }" > "$folder/recorded.txt"
+$tool parse "$folder/recorded.txt" -o "$folder/inlined/nodes.onnx" || fail "parse ends with $?"
+echo '{"api": "inline_local_functions", "args": "(True,)", "in": "call.onnx", "out": "nodes.onnx", "verdict": "ok"}' \
+  > "$folder/inlined/index.jsonl"
+$tool inline --suite "$folder/inlined" || fail "inline --suite ends with $?"
 
 # Models put together, cut out, inlined and compared.
 $tool merge "$folder/model.onnx" "$folder/model.onnx" --connect y=x --prefix-a a. --prefix-b b. -o "$folder/two.onnx" \
