@@ -17,6 +17,7 @@ Inference::Inference(const onnx::ModelProto& model, InferOptions options)
     : options_(options),
       registry_(registry_of(options.registry)),
       constants_are_inputs_(model.ir_version() < 4),
+      symbols_(model),
       constant_bytes_(static_cast<int64_t>(model.ByteSizeLong()) + max_constant_bytes) {
   opsets_ = read_opsets(model.opset_import(), "model");
   for (const auto& f : model.functions()) functions_[key_of(f)] = &f;
@@ -48,7 +49,7 @@ std::vector<op::Info> Inference::infer_graph(onnx::GraphProto& g, const Scope& a
     op::Info info = symbols_.info_of(v.type());
     if (static_cast<std::size_t>(k) < given.size())
       info = merged(info, given[static_cast<std::size_t>(k)], str_cat("input '", v.name(), "'"));
-    info.dims = symbols_.named(info.dims);
+    info.dims = symbols_.named_input(info.dims);
     if (!info.present()) info.type = unknown().type;
     if (options_.check_types && v.has_type() && !known(info.type))
       throw Error(ErrorCode::invalid_model, str_cat("input '", v.name(), "'"), "has no element type");

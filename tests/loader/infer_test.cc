@@ -205,6 +205,12 @@ TEST_CASE("Inference of the extents that computed shapes hold") {
             " <int64[1] b = {0}, int64[1] e = {2}, int64[1] i = {-1}> { s = Shape (x) t = Slice (s, b, e)"
             " u = Concat <axis = 0> (t, i) z = Reshape (m, u) }",
             "float[N,256,768]"},
+           // An input's extents that the model does not state have the names of equal ones.
+           {"g (float[?,3] x, float[M,3] y) => (z) { z = Concat <axis = 1> (x, y) }", "float[M,6]"},
+           // Of elements that the run gives, the number is known.
+           {"g (float[N,1,H] x, int64[1] k) => (z) <int64[1] a = {1}, int64[1] b = {2}> { s = Shape (x)"
+            " h = Gather (s, b) t = Concat <axis = 0> (a, k, h) z = Expand (x, t) }",
+            "float[N,unk__0,H]"},
            {"g (float[1,196608] m) => (z) <int64[3] s = {1, -1, 256}> { z = Reshape (m, s) }",
             "float[1,768,256]"},
            {"g (float[4,8,16] x) => (z) { s = Constant <value_ints = [4, 2, 8]> ()"

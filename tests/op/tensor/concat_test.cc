@@ -97,14 +97,22 @@ TEST_CASE("Concat: symbols and values") {
   const auto f = DType::float32;
   CHECK(infer(op::Concat{.axis = 1}, {info(f, {n, 2}), info(f, {n, 3})})[0].dims == Dims{n, 5});
   CHECK(infer(op::Concat{.axis = 1}, {info(f, {n, 2}), info(f, {4, 3})})[0].dims == Dims{4, 5});
+  const auto m = Dim::symbol(2), unstated = Dim::symbol(op::unstated_symbols);
+  for (const auto& [a, b, joined] : {std::tuple{n, m, n}, {m, n, m}, {n, unstated, n}, {unstated, n, n}})
+    CHECK(infer(op::Concat{.axis = 1}, {info(f, {a, 2}), info(f, {b, 3})})[0].dims == Dims{joined, 5});
   CHECK(infer(op::Concat{.axis = 0}, {info(f, {n, 2}), info(f, {3, 2})})[0].dims == Dims{Dim(), 2});
   CHECK(infer(op::Concat{.axis = 0}, {info(f, {3, 2}), info(f, {})})[0].dims == Dims{Dim(), 2});
   CHECK_FALSE(infer(op::Concat{.axis = 0}, {info(f, {}), info(f, {})})[0].dims.ranked());
   const auto v =
       infer(op::Concat{.axis = 0}, {info(DType::int64, {1}, {n}), info(DType::int64, {2}, {3, 4})})[0];
   CHECK((v.propagated.size() == 3 && v.propagated[0].same(n) && v.propagated[2].is(4)));
-  CHECK_FALSE(infer(op::Concat{.axis = 0}, {info(DType::int64, {1}), info(DType::int64, {2}, {3, 4})})[0]
-                  .propagated.known());
+  const auto partly =
+      infer(op::Concat{.axis = 0}, {info(DType::int64, {1}), info(DType::int64, {2}, {3, 4})})[0].propagated;
+  CHECK((partly.size() == 3 && partly[0] == Dim() && partly[1].is(3) && partly[2].is(4)));
+  for (const op::Info& other : {info(DType::int64, {n}), info(DType::int64, {})})
+    CHECK_FALSE(infer(op::Concat{.axis = 0}, {other, info(DType::int64, {2}, {3, 4})})[0].propagated.known());
+  CHECK_FALSE(
+      infer(op::Concat{.axis = 0}, {info(DType::int64, {1}), info(DType::int64, {2})})[0].propagated.known());
 }
 
 TEST_CASE("Concat: typed") {

@@ -142,6 +142,10 @@ class PropagatedData {
   bool known_ = false;
 };
 
+/// Symbols from here on stand for extents of inputs that a model leaves unknown. Of equal extents, `unify`
+/// gives another one if there is one.
+inline constexpr int32_t unstated_symbols = 1 << 30;
+
 /// Whether elements of a type are propagated.
 constexpr bool is_propagated(DType d) { return d == DType::int64 || d == DType::int32 || d == DType::bool_; }
 
@@ -385,7 +389,9 @@ class Infer {
   /// The more precise one of two extents that must be equal; fails when they differ.
   constexpr Dim unify(Dim a, Dim b, std::string_view what) {
     if (a.differs(b)) fail(what, " differ: ", a, " and ", b);
-    return a.known() ? a : b.known() ? b : a.symbolic() ? a : b;
+    if (a.known() || b.known()) return a.known() ? a : b;
+    const auto stated = [](Dim d) { return d.symbolic() && d.symbol() < unstated_symbols; };
+    return stated(a) || (a.symbolic() && !stated(b)) ? a : b;
   }
   /// The same for ranks and all extents.
   constexpr Dims unify(const Dims& a, const Dims& b, std::string_view what) {

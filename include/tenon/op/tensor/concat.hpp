@@ -50,15 +50,14 @@ struct Concat {
     r[along] = sum;
     i.out(0, r);
 
-    int64_t count = 0;
-    for (int k = 0; k < i.inputs(); ++k) {
-      if (!i.propagates(k) || r.rank() != 1) return;
-      count += i.element_count(k);
-    }
+    // The elements of some inputs may be known alone: the others have a place in the list.
+    bool any = false;
+    for (int k = 0; k < i.inputs(); ++k) any |= i.propagates(k);
     PropagatedData& v = i.out(0).propagated;
-    if (!v.begin(count)) return;
+    if (!any || r.rank() != 1 || !sum.known() || !v.begin(sum.value())) return;
     for (int k = 0; k < i.inputs(); ++k)
-      for (int64_t j = 0; j < i.element_count(k); ++j) v.push_back(i.propagated(k, j));
+      for (int64_t j = 0; j < i.dims(k)[0].value(); ++j)
+        v.push_back(i.propagates(k) ? i.propagated(k, j) : Dim());
   }
   void compute(std::span<const AnyView> inputs, AnyOut concat_result) const {
     if (concat_result.empty()) return;
