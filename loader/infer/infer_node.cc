@@ -104,9 +104,11 @@ void Inference::infer_node(onnx::NodeProto& n, Scope& scope,
 void Inference::infer_results(onnx::NodeProto& n, const Scope& scope, const std::string& place,
                               std::vector<op::Info> in, std::vector<op::Info>& results) {
   const std::string domain(canonical(n.domain()));
+  const auto opset = scope.opsets->find(domain);
+  if (options_.strict && opset == scope.opsets->end())
+    throw Error(ErrorCode::invalid_model, place, str_cat("no opset of ", display(domain), " is imported"));
   if (const auto f = functions_.find(key_of(n)); f != functions_.end())
     return infer_function(n, *f->second, scope, in, results);
-  const auto opset = scope.opsets->find(domain);
   // Operators that ONNX deprecated keep their rules in later operator sets.
   Registry::Found found;
   if (opset != scope.opsets->end()) found = registry_.find(domain, n.op_type(), opset->second, true);

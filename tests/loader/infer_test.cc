@@ -291,6 +291,11 @@ TEST_CASE("Inference through functions") {
     CHECK_MESSAGE(types(row.graph).find(row.expected) != std::string::npos, row.graph, ": ",
                   types(row.graph));
 
+  // The IR wants an import for each domain that nodes have.
+  const std::string_view absent = "g (float x) => (y) { y = absent.F (x) }";
+  CHECK(types(absent).find("no opset of absent is imported") != std::string::npos);
+  CHECK(types(absent, lenient) == "?");
+
   // A body that does not suit the operands is an error of the strict, also where it is known not to run.
   const auto choice = [](int c, InferOptions options) {
     return types(
