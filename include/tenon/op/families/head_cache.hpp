@@ -57,6 +57,7 @@ class HeadCache {
   void store(const kernels::HeadRows<const void>& x, int64_t held, int64_t count, int64_t kept) const {
     if (present_ == nullptr) return;
     const bool shared = present_ == past_;
+    const auto* const added = static_cast<const std::byte*>(x.data);
     const int64_t from = count - kept, old = std::max<int64_t>(0, held - from);
     parallel_for(heads_, 1, [&](int64_t first, int64_t last) {
       for (int64_t h = first; h < last; ++h) {
@@ -66,7 +67,7 @@ class HeadCache {
                        static_cast<std::size_t>(old * vector_));
         for (int64_t row = old; row < kept; ++row)
           std::memcpy(to + row * vector_,
-                      kernels::detail::moved(x.data, x.dtype, (row + from - held) * x.row + h * x.head),
+                      added + ((row + from - held) * x.row + h * x.head) * bits_of(x.dtype) / 8,
                       static_cast<std::size_t>(vector_));
         if (!shared)
           std::memset(static_cast<void*>(to + kept * vector_), 0,
