@@ -1,6 +1,7 @@
 // States: runs that go on from each other give what one run over all steps gives.
 #include "tenon/graph/state.hpp"
 
+#include "tenon/op/tensor/cast.hpp"
 #include "tests/graph/decoder.hpp"
 
 namespace tenon {
@@ -507,6 +508,33 @@ TEST_CASE("a constant past is computed once") {
           std::vector<float>{15, 27});
   }
   CHECK(test::floats(later.run({{"x", a}}, {.state = &given})["y"]) == std::vector<float>{11, 22});
+}
+
+TEST_CASE("attention of halves whose softmax is computed in float reads the cache") {
+  Graph g;
+  const Dim steps = g.symbol("steps"), past = g.symbol("past");
+  const auto cast = [&](ValueId x, DType to) {
+    return node(g, op::Cast{.to = static_cast<int64_t>(to)}, {x});
+  };
+  const ValueId x = cast(g.add_input("x", DType::float32, {1, heads, steps, size}), DType::float16),
+                past_key = g.add_input("past_key", DType::float16, {1, heads, past, size}),
+                past_value = g.add_input("past_value", DType::float16, {1, heads, past, size}),
+                k = node(g, op::Concat{.axis = 2}, {past_key, x}, "present_key"),
+                v = node(g, op::Concat{.axis = 2}, {past_value, x}, "present_value"),
+                scores = node(g, op::MatMul{}, {x, node(g, op::Transpose{{0, 1, 3, 2}}, {k})}),
+                weights = cast(node(g, op::Softmax{}, {cast(scores, DType::float32)}), DType::float16);
+  g.add_output("y", cast(node(g, op::MatMul{}, {weights, v}), DType::float32));
+  g.add_output("present_key", k);
+  g.add_output("present_value", v);
+  State state({.pairs = pairs});
+  const Session s(std::move(g), {.passes = standard_passes(), .state = &state, .explain = true});
+  for (const PassReport& r : s.reports())
+    if (r.pass == "keep_caches") CHECK_MESSAGE(r.applied, r.text);
+  const Tensor<float> one = numbers({1, heads, 1, size}, 3);
+  (void)s.run({{"x", one}}, {.state = &state});
+  const std::vector<float> y = test::floats(s.run({{"x", one}}, {.state = &state})["y"]),
+                           same = test::floats(one);
+  for (std::size_t n = 0; n < y.size(); ++n) CHECK(std::abs(y[n] - same[n]) < 1e-3f);
 }
 
 TEST_CASE("a session made for a state has one program, and says who copies") {
