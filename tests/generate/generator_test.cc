@@ -119,12 +119,15 @@ TEST_CASE("Generator: a stream is computed as it is read") {
   TokenStream<int> stream = g->stream({1, 2, 3}, {.max_tokens = 5});
   g.reset();  // streams go on
   CHECK(stream.next() == text[0]);
+  const auto second = stream.begin();
+  CHECK(*second == text[1]);
   TokenStream<int> moved = std::move(stream);
   std::vector<int> rest;
   for (const int token : moved) rest.push_back(token);
-  CHECK(rest == std::vector<int>(text.begin() + 1, text.end()));
+  CHECK(rest == std::vector<int>(text.begin() + 2, text.end()));
   CHECK_FALSE(moved.next().has_value());
   check_error([&] { return stream.next(); }, {"generator", "moved from"});
+  check_error([&] { return *second; }, {"generator", "moved from"});
 }
 
 TEST_CASE("Generator: a stopped run") {

@@ -170,6 +170,7 @@ TEST_CASE("mistakes with states are errors") {
   test::check_error([&] { s.run(more, {.state = &state}); },
                     {"session: input 'past_key' is given by the state"});
   CHECK_THROWS_AS(State({.pairs = pairs, .page_steps = 0}), Error);
+  test::check_error([&] { State({.pairs = pairs, .capacity = -1}); }, {"state: capacity: -1"});
 }
 
 }  // namespace tenon

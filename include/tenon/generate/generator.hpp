@@ -50,6 +50,7 @@ class GenerationHandle {
   std::span<const int> current() const;
 
  private:
+  Generation& generation() const;
   std::unique_ptr<Generation> generation_;
 };
 }  // namespace detail
@@ -59,7 +60,8 @@ class GenerationHandle {
 /// a batch, -1 for texts that have ended, valid until the next one.
 ///
 /// Reading it runs the model, so that Errors of the model come from there: {cancelled} when RunOptions::stop
-/// is requested, {limit} for its bounds. The run can be repeated by reading on.
+/// is requested, {limit} for its bounds. The run can be repeated by reading on. A stream that was moved from
+/// has an Error{invalid_argument} in place of tokens.
 template <class Item>
 class TokenStream : detail::GenerationHandle {
  public:

@@ -22,12 +22,13 @@ TENON_GENERATOR GenerationHandle::GenerationHandle(std::unique_ptr<Generation> g
 TENON_GENERATOR GenerationHandle::GenerationHandle(GenerationHandle&&) noexcept = default;
 TENON_GENERATOR GenerationHandle& GenerationHandle::operator=(GenerationHandle&&) noexcept = default;
 TENON_GENERATOR GenerationHandle::~GenerationHandle() = default;
-TENON_GENERATOR bool GenerationHandle::advance() {
+TENON_GENERATOR Generation& GenerationHandle::generation() const {
   if (generation_ == nullptr)
     raise(ErrorCode::invalid_argument, generator_place, "the stream was moved from");
-  return generation_->advance();
+  return *generation_;
 }
-TENON_GENERATOR std::span<const int> GenerationHandle::current() const { return generation_->current(); }
+TENON_GENERATOR bool GenerationHandle::advance() { return generation().advance(); }
+TENON_GENERATOR std::span<const int> GenerationHandle::current() const { return generation().current(); }
 
 }  // namespace detail
 

@@ -15,6 +15,8 @@
 namespace tenon::TENON_ABI {
 
 TENON_STATE State::State(StateOptions options) : State(options, &passes::keep_caches) {
+  if (options.capacity < 0)
+    raise(ErrorCode::invalid_argument, "state", "capacity: ", options.capacity, ", expected at least 0");
   for (StatePair& p : options.pairs) {
     for (const Slot& s : slots_)
       if (s.pair.past == p.past || s.pair.present == p.present)
