@@ -145,8 +145,9 @@ bool names_device(const std::string& stem);
 /// Whether a user sees standard error.
 bool is_terminal();
 
-/// From now on the program's texts are UTF-8: paths that are strings, and what it prints, byte for byte.
-/// Windows would take them for the user's own encoding, and print a carriage return before each new line.
+/// From now on what the program prints is UTF-8, byte for byte. Windows would take it for the user's own
+/// encoding, and print a carriage return before each new line. Text becomes a path by path_named: MinGW's
+/// paths take the bytes of strings for Latin-1.
 void use_utf8();
 
 /// The last words of the command line, which `main` got, in UTF-8. Windows gives `main` the user's own

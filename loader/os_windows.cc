@@ -217,7 +217,7 @@ bool names_device(const std::string& stem) {
 }
 
 void use_utf8() {
-  // Visual C++'s paths follow the locale. MinGW's are UTF-8, and have no such locale.
+  // For Visual C++. MinGW's C library has no such locale: paths there are named by path_named alone.
   std::setlocale(LC_CTYPE, ".UTF-8");
   for (std::FILE* const stream : {stdout, stderr}) ::_setmode(::_fileno(stream), _O_BINARY);
   ::SetConsoleOutputCP(CP_UTF8);

@@ -23,7 +23,7 @@ int amalgamate(Arguments arguments) {
   const std::string text =
       str_cat("// ", names, ": Tenon's operators in one header, written by `tenon amalgamate`.\n",
               "#pragma once\n\n", tenon::amalgamate(arguments.headers(), headers));
-  loader::write_file(output, text);
+  loader::write_file(loader::path_named(output), text);
   return 0;
 }
 

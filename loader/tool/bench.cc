@@ -83,19 +83,20 @@ int bench(Arguments arguments) {
     else throw UsageError{str_cat("one model at a time, and '", word, "' is another")};
   }
   if (file.empty()) throw UsageError{"bench needs a model"};
-  if (!folder.empty()) std::filesystem::create_directories(folder);
+  if (!folder.empty()) std::filesystem::create_directories(loader::path_named(folder));
 
   const auto start = Clock::now();
-  const Session session = load(file, options, {.registry = arguments.registry()});
+  const Session session = load(loader::path_named(file), options, {.registry = arguments.registry()});
   const double load_ms = ms_since(start);
   const Feeds feeds = make_feeds(session.graph(), inputs, shapes, file);
   for (std::size_t k = 0; !folder.empty() && k < feeds.size(); ++k)
-    save(folder, "input", k, feeds[k].second, feeds[k].first);
+    save(loader::path_named(folder), "input", k, feeds[k].second, feeds[k].first);
   const auto first = Clock::now();
   Outputs out = session.run(feeds);
   const double first_ms = ms_since(first);
   if (!folder.empty())
-    for (std::size_t k = 0; k < out.size(); ++k) save(folder, "output", k, out[k], out.names()[k]);
+    for (std::size_t k = 0; k < out.size(); ++k)
+      save(loader::path_named(folder), "output", k, out[k], out.names()[k]);
   Binding bound = session.bind(feeds, std::move(out));
   std::vector<double> times = run_times(bound, iterations, seconds);
   if (profile) profile_runs(session, feeds, {}, {});

@@ -39,9 +39,13 @@ std::string compare_check(const fs::path& folder, const Json& call) {
   const bool refused = call["verdict"].string() == "error";
   std::vector<Diagnostic> found;
   try {
-    found = check_file(call["api"].string(), folder / call["in"].string(), options, versions);
+    found =
+        check_file(call["api"].string(), folder / loader::path_named(call["in"].string()), options, versions);
   } catch (const Error& e) {  // not a message at all
-    return refused && e.code() == ErrorCode::io && fs::exists(folder / call["in"].string()) ? "" : e.what();
+    return refused && e.code() == ErrorCode::io &&
+                   fs::exists(folder / loader::path_named(call["in"].string()))
+               ? ""
+               : e.what();
   }
   if (has_errors(found) == refused) return "";
   if (refused) return str_cat("accepted, recorded: ", call["msg"].string());
@@ -58,18 +62,18 @@ int check(Arguments arguments) {
   CheckOptions options{.registry = arguments.registry()};
   while (!arguments.empty()) {
     const std::string word = arguments.take();
-    if (word == "--suite") suite = arguments.value(word);
+    if (word == "--suite") suite = loader::path_named(arguments.value(word));
     else if (word == "--full") options.full = true;
     else if (word == "--pedantic") options.pedantic = true;
     else if (word.starts_with("-") || !model.empty())
       throw UsageError{str_cat("check takes one model, and not '", word, "'")};
-    else model = word;
+    else model = loader::path_named(word);
   }
   if (model.empty() == suite.empty()) throw UsageError{"check needs a model, or --suite and a folder"};
   if (!suite.empty()) return run_suite(suite, [&](const Json& call) { return compare_check(suite, call); });
   options.folder = loader::folder_of(model);
   const auto found = loader::check(read_model(model), options);
-  for (const auto& d : found) std::printf("%s: %s\n", model.c_str(), to_string(d).c_str());
+  for (const auto& d : found) std::printf("%s: %s\n", loader::path_text(model).c_str(), to_string(d).c_str());
   return has_errors(found) ? 1 : 0;
 }
 

@@ -46,11 +46,11 @@ int compile_model(Arguments arguments) {
   if (!options.target.empty() && level != "native")
     throw UsageError{"--target states the level too, as in x86-64:avx2: --level is for this machine"};
   set_level(level);
-  options.name = name.empty() ? loader::path_text(std::filesystem::path(model).stem()) : name;
+  options.name = name.empty() ? loader::path_text(loader::path_named(model).stem()) : name;
   if (!weights.empty()) options.weights_threshold = 4096;
-  const CompiledModel compiled = compile(arguments.headers(), load_model(model), options);
-  loader::write_file(output, compiled.header);
-  if (!weights.empty()) loader::write_file(weights, compiled.weights);
+  const CompiledModel compiled = compile(arguments.headers(), load_model(loader::path_named(model)), options);
+  loader::write_file(loader::path_named(output), compiled.header);
+  if (!weights.empty()) loader::write_file(loader::path_named(weights), compiled.weights);
   return 0;
 }
 

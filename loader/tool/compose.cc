@@ -35,16 +35,16 @@ int merge(Arguments arguments) {
     else if (word == "--prefix-b") options.prefix_b = arguments.value(word), connecting = false;
     else if (output.takes(word, arguments)) connecting = false;
     else if (word.starts_with("-")) throw UsageError{str_cat("merge has no option '", word, "'")};
-    else files.push_back(word);
+    else files.push_back(loader::path_named(word));
   }
   if (files.size() != 2 || !output.is_given()) throw UsageError{"merge takes two models, and -o"};
   const auto read = [](const std::filesystem::path& file) {
     return Model(read_model(file), loader::folder_of(file));
   };
   const Model first = read(files[0]), second = read(files[1]);
-  const Model merged =
-      loader::in_file(str_cat(loader::path_text(files[0]), " and ", loader::path_text(files[1])),
-                      [&] { return merge(first, second, options); });
+  const Model merged = loader::in_file(
+      loader::path_named(str_cat(loader::path_text(files[0]), " and ", loader::path_text(files[1]))),
+      [&] { return merge(first, second, options); });
   if (merged.folder().empty()) output.prefer_external();
   output.write(merged.proto(), merged.folder());
   return 0;
@@ -61,7 +61,7 @@ int extract(Arguments arguments) {
     else if (output.takes(word, arguments)) continue;
     else if (word.starts_with("-") || !file.empty())
       throw UsageError{str_cat("extract takes one model, and not '", word, "'")};
-    else file = word;
+    else file = loader::path_named(word);
   }
   if (file.empty() || !output.is_given() || outputs.empty())
     throw UsageError{"extract needs a model, --inputs, --outputs and -o"};

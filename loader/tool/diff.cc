@@ -13,8 +13,9 @@ int diff(Arguments arguments) {
   if (files.size() != 2 || files[0].starts_with("-") || files[1].starts_with("-"))
     throw UsageError{"diff takes two models"};
   constexpr int most = 1000;
-  const auto lines = loader::differences(read_model(files[0]), read_model(files[1]), most,
-                                         loader::folder_of(files[0]), loader::folder_of(files[1]));
+  const std::filesystem::path a = loader::path_named(files[0]), b = loader::path_named(files[1]);
+  const auto lines =
+      loader::differences(read_model(a), read_model(b), most, loader::folder_of(a), loader::folder_of(b));
   for (const auto& line : lines) std::printf("%s\n", line.c_str());
   return lines.empty() ? 0 : 1;
 }

@@ -121,7 +121,7 @@ void print_operators(const Outline& o, const onnx::ModelProto& model, const Regi
 
 // The memory of a run, with unknown extents taken as 1. Error for models that cannot run here.
 MemoryPlan plan_of(const std::string& file, const Registry& registry) {
-  Graph graph = load_graph(file, {.registry = &registry});
+  Graph graph = load_graph(loader::path_named(file), {.registry = &registry});
   Feeds given;
   for (ValueId v : graph.inputs()) {
     const Graph::ValueEntry& e = graph.entry(v);
@@ -306,8 +306,9 @@ int info(Arguments arguments) {
     file = word;
   }
   if (file.empty()) throw UsageError{"info needs a model"};
-  Model shaped_model(read_outline(file), loader::folder_of(file));
-  loader::in_file(file, [&] { fix_shapes(shaped_model, shapes, arguments.registry()); });
+  const std::filesystem::path path = loader::path_named(file);
+  Model shaped_model(read_outline(path), loader::folder_of(path));
+  loader::in_file(path, [&] { fix_shapes(shaped_model, shapes, arguments.registry()); });
   const onnx::ModelProto& model = shaped_model.proto();
   const Outline outline(model);
   const Registry& registry = loader::registry_of(arguments.registry());

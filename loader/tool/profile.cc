@@ -24,7 +24,7 @@ void write_trace(const Profile& profile, const std::string& file) {
                     ",\"cat\":", json_string(e.op),
                     ",\"ph\":\"X\",\"pid\":1,\"tid\":1,\"ts\":", fixed(e.start_us, 3),
                     ",\"dur\":", fixed(e.duration_us, 3), "}");
-  loader::write_file(file, json + "\n]\n");
+  loader::write_file(loader::path_named(file), json + "\n]\n");
 }
 
 double median(std::vector<double>& times) {

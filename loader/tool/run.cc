@@ -55,7 +55,8 @@ int run(Arguments arguments) {
     else if (!request.takes(word, arguments)) throw UsageError{str_cat("run has no option ", word)};
   }
   if (request.model.empty()) throw UsageError{"run needs a model"};
-  const Session session = load(request.model, request.session, {.registry = arguments.registry()});
+  const Session session =
+      load(loader::path_named(request.model), request.session, {.registry = arguments.registry()});
   for (const PassReport& r : session.reports()) std::printf("%s\n", to_string(r).c_str());
   const Graph& g = session.graph();
   const Feeds feeds = make_feeds(g, request.inputs, request.shapes, request.model);
@@ -64,7 +65,7 @@ int run(Arguments arguments) {
   const Outputs out = request.run_once(g, [&] { return session.run(feeds, request.run); });
   request.show(out, shown);
   if (!keep_all.empty()) {
-    ValueFiles files(keep_all);
+    ValueFiles files(loader::path_named(keep_all));
     for (std::size_t k = 0; k < out.size(); ++k) files.write(out.names()[k], out[k]);
     files.write_table();
     std::printf("%zu values are in %s, listed in values.tsv\n", out.size(), keep_all.c_str());

@@ -29,7 +29,7 @@ int shard(Arguments arguments) {
     else if (word == "--shape") add_shapes(shapes, arguments.value(word));
     else if (word.starts_with("-") || !file.empty())
       throw UsageError{str_cat("shard takes one model, and not '", word, "'")};
-    else file = word;
+    else file = loader::path_named(word);
   }
   if (file.empty() || choice.devices == 0 || !output.is_given())
     throw UsageError{"shard needs a model, --devices and -o"};

@@ -37,7 +37,7 @@ int simplify(Arguments arguments) {
     } else if (word.starts_with("-") || !file.empty()) {
       throw UsageError{str_cat("simplify takes one model, and not '", word, "'")};
     } else {
-      file = word;
+      file = loader::path_named(word);
     }
   }
   if (file.empty() || !output.is_given()) throw UsageError{"simplify needs a model and -o"};

@@ -95,7 +95,7 @@ int test(Arguments arguments) {
     if (word == "--threads") options.threads = static_cast<int>(arguments.integer(word, 1, 1024));
     else if (word == "--no-passes") options.passes.emplace();
     else if (word.starts_with("--")) throw UsageError{str_cat("test has no option ", word)};
-    else find_cases(word, cases), any = true;
+    else find_cases(loader::path_named(word), cases), any = true;
   }
   if (!any) throw UsageError{"test needs a folder"};
   int passed = 0, failed = 0;

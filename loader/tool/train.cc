@@ -67,7 +67,8 @@ std::vector<std::vector<Feeds>> read_batches(const Training& training, const Com
   std::set<std::string_view> known;
   std::vector<std::vector<Feeds>> batches;
   for (const std::string& folder : c.folders) {
-    if (!folder.empty() && !fs::is_directory(folder)) throw Error(ErrorCode::io, folder, "not a folder");
+    if (!folder.empty() && !fs::is_directory(loader::path_named(folder)))
+      throw Error(ErrorCode::io, folder, "not a folder");
     std::vector<Feeds>& batch = batches.emplace_back();
     for (std::size_t algorithm : c.algorithms) {
       const Graph& g = training.graph(algorithm);
@@ -79,7 +80,7 @@ std::vector<std::vector<Feeds>> read_batches(const Training& training, const Com
         fs::path from;
         if (given != c.inputs.end()) from = given->source;
         else if (!folder.empty() && std::ranges::find(variables, e.name) == variables.end())
-          from = file_of_value(folder, e.name);
+          from = file_of_value(loader::path_named(folder), e.name);
         if (!from.empty()) feeds.emplace_back(e.name, read_value(e, from));
       }
     }
@@ -106,10 +107,11 @@ void print_numbers(const onnx::GraphProto& algorithm, Outputs& out) {
 
 int train(Arguments arguments) {
   Command c(std::move(arguments));
-  Model model(read_model(c.file), loader::folder_of(c.file));
+  Model model(read_model(loader::path_named(c.file)), loader::folder_of(loader::path_named(c.file)));
   if (model.proto().training_info_size() == 0)
     throw Error(ErrorCode::invalid_model, c.file, "the model has no training information");
-  Training training = loader::in_file(c.file, [&] { return Training(model, c.options, c.load); });
+  Training training =
+      loader::in_file(loader::path_named(c.file), [&] { return Training(model, c.options, c.load); });
   if (c.algorithms.empty())
     for (std::size_t k = 0; k < training.stages(); ++k) c.algorithms.push_back(k);
   const std::vector<std::vector<Feeds>> batches = read_batches(training, c);
@@ -126,7 +128,7 @@ int train(Arguments arguments) {
   }
   if (!c.output.is_given()) return 0;
   training.store(model);
-  c.output.write(std::move(model.proto()), loader::folder_of(c.file));
+  c.output.write(std::move(model.proto()), loader::folder_of(loader::path_named(c.file)));
   return 0;
 }
 

@@ -159,7 +159,7 @@ Feeds make_feeds(const Graph& g, std::span<const InputSource> sources, const Sha
     const std::string source = given == sources.end() ? "" : given->source;
     open[k] = shaped(g, e, shapes, used);
     if (source.starts_with("random:")) make(k, parse_extents(source.substr(7)));
-    else if (!source.empty()) values[k] = read_value(e, source);
+    else if (!source.empty()) values[k] = read_value(e, loader::path_named(source));
     const bool tensor = values[k] && values[k]->is_tensor();
     symbols.learn(e.info.dims, tensor ? Dims(values[k]->tensor().extents()) : open[k]);
   }
@@ -189,14 +189,15 @@ Value read_value(const Graph::ValueEntry& input, const fs::path& file) {
 
 fs::path file_of_value(const fs::path& folder, std::string_view name) {
   for (const char* extension : {".npy", ".pb"})
-    if (fs::path file = folder / (file_stem(name) + extension); fs::exists(file)) return file;
+    if (fs::path file = folder / loader::path_named(file_stem(name) + extension); fs::exists(file))
+      return file;
   return {};
 }
 
 std::vector<fs::path> numbered(const fs::path& folder, std::string_view stem) {
   std::vector<fs::path> files;
   for (int k = 0;; ++k) {
-    fs::path f = folder / str_cat(stem, "_", k, ".pb");
+    fs::path f = folder / loader::path_named(str_cat(stem, "_", k, ".pb"));
     if (!fs::exists(f)) return files;
     files.push_back(std::move(f));
   }
@@ -260,7 +261,9 @@ bool ValueFiles::is_taken(const Written& next) const {
 
 void ValueFiles::write(const std::string& name, const Value& value) {
   const std::string first = file_stem(name), extension = numpy_has(value) ? ".npy" : ".pb";
-  const auto named = [&](const std::string& stem) { return Written{stem, folder_ / (stem + extension)}; };
+  const auto named = [&](const std::string& stem) {
+    return Written{stem, folder_ / loader::path_named(stem + extension)};
+  };
   Written next = named(first);
   for (int k = 2; is_taken(next); ++k) next = named(str_cat(first, "-", k));
   if (numpy_has(value)) write_npy(next.file, value);

@@ -18,7 +18,7 @@ class Folder {
   ~Folder() { std::filesystem::remove_all(path_); }
 
   const std::filesystem::path& path() const { return path_; }
-  std::filesystem::path operator/(std::string_view name) const { return path_ / name; }
+  std::filesystem::path operator/(std::string_view name) const { return path_ / loader::path_named(name); }
 
  private:
   std::filesystem::path path_;
