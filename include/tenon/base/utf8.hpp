@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "tenon/base/abi.hpp"
+#include "tenon/base/version.hpp"
 
 namespace tenon::TENON_ABI::detail {
 
