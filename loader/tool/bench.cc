@@ -61,7 +61,8 @@ std::vector<double> run_times(Binding& bound, int64_t iterations, double seconds
 }  // namespace
 
 int bench(Arguments arguments) {
-  std::string file, folder;
+  std::string file;
+  std::filesystem::path folder;
   SessionOptions options;
   int64_t iterations = 0;
   double seconds = 5;
@@ -75,7 +76,7 @@ int bench(Arguments arguments) {
     else if (word == "--seconds") seconds = arguments.number(word, 0, 3600);
     else if (word == "--input") inputs.push_back(parse_input(word, arguments.value(word)));
     else if (word == "--shape") add_shapes(shapes, arguments.value(word));
-    else if (word == "--save") folder = arguments.value(word);
+    else if (word == "--save") folder = arguments.file(word);
     else if (word == "--no-passes") options.passes.emplace();
     else if (word == "--profile") profile = true;
     else if (word.starts_with("--")) throw UsageError{str_cat("bench has no option ", word)};
@@ -83,20 +84,19 @@ int bench(Arguments arguments) {
     else throw UsageError{str_cat("one model at a time, and '", word, "' is another")};
   }
   if (file.empty()) throw UsageError{"bench needs a model"};
-  if (!folder.empty()) std::filesystem::create_directories(loader::path_named(folder));
+  if (!folder.empty()) std::filesystem::create_directories(folder);
 
   const auto start = Clock::now();
   const Session session = load(loader::path_named(file), options, {.registry = arguments.registry()});
   const double load_ms = ms_since(start);
   const Feeds feeds = make_feeds(session.graph(), inputs, shapes, file);
   for (std::size_t k = 0; !folder.empty() && k < feeds.size(); ++k)
-    save(loader::path_named(folder), "input", k, feeds[k].second, feeds[k].first);
+    save(folder, "input", k, feeds[k].second, feeds[k].first);
   const auto first = Clock::now();
   Outputs out = session.run(feeds);
   const double first_ms = ms_since(first);
   if (!folder.empty())
-    for (std::size_t k = 0; k < out.size(); ++k)
-      save(loader::path_named(folder), "output", k, out[k], out.names()[k]);
+    for (std::size_t k = 0; k < out.size(); ++k) save(folder, "output", k, out[k], out.names()[k]);
   Binding bound = session.bind(feeds, std::move(out));
   std::vector<double> times = run_times(bound, iterations, seconds);
   if (profile) profile_runs(session, feeds, {}, {});

@@ -37,15 +37,12 @@ std::string compare_check(const fs::path& folder, const Json& call) {
   for (const auto& [domain, version] : args["opset_imports"].object())
     versions.opsets[std::string(loader::canonical(domain))] = static_cast<int>(version.integer());
   const bool refused = call["verdict"].string() == "error";
+  const fs::path file = file_of(folder, call["in"]);
   std::vector<Diagnostic> found;
   try {
-    found =
-        check_file(call["api"].string(), folder / loader::path_named(call["in"].string()), options, versions);
+    found = check_file(call["api"].string(), file, options, versions);
   } catch (const Error& e) {  // not a message at all
-    return refused && e.code() == ErrorCode::io &&
-                   fs::exists(folder / loader::path_named(call["in"].string()))
-               ? ""
-               : e.what();
+    return refused && e.code() == ErrorCode::io && fs::exists(file) ? "" : e.what();
   }
   if (has_errors(found) == refused) return "";
   if (refused) return str_cat("accepted, recorded: ", call["msg"].string());
@@ -62,7 +59,7 @@ int check(Arguments arguments) {
   CheckOptions options{.registry = arguments.registry()};
   while (!arguments.empty()) {
     const std::string word = arguments.take();
-    if (word == "--suite") suite = loader::path_named(arguments.value(word));
+    if (word == "--suite") suite = arguments.file(word);
     else if (word == "--full") options.full = true;
     else if (word == "--pedantic") options.pedantic = true;
     else if (word.starts_with("-") || !model.empty())

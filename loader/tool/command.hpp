@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdio>
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,6 +36,8 @@ class Arguments {
     if (empty()) throw UsageError{str_cat("option ", option, " needs a value")};
     return take();
   }
+  /// The file that it names.
+  std::filesystem::path file(std::string_view option) { return loader::path_named(value(option)); }
   int64_t integer(std::string_view option, int64_t least, int64_t most);
   double number(std::string_view option, int64_t least, int64_t most);
 

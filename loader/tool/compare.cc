@@ -30,6 +30,10 @@ struct Request {
   CompareOptions compare;
 };
 
+Session open(const std::string& model, const SessionOptions& options, const Request& r) {
+  return load(loader::path_named(model), options, r.load);
+}
+
 Feeds feeds_for(const Graph& g, const Request& r) {
   return r.folder.empty() ? make_feeds(g, r.inputs, r.shapes, r.first) : read_inputs(g, r.folder, r.first);
 }
@@ -61,8 +65,7 @@ Feeds feeds_for_second(const Graph& first, const Feeds& feeds, const Graph& seco
 }
 
 std::vector<ValueDifference> compare_models(const Request& r) {
-  const Session first = load(loader::path_named(r.first), r.session, r.load),
-                second = load(loader::path_named(r.second), r.session, r.load);
+  const Session first = open(r.first, r.session, r), second = open(r.second, r.session, r);
   const Feeds feeds = feeds_for(first.graph(), r);
   return loader::compare(first, second, feeds, feeds_for_second(first.graph(), feeds, second.graph(), r),
                          r.compare);
@@ -71,8 +74,7 @@ std::vector<ValueDifference> compare_models(const Request& r) {
 std::vector<ValueDifference> compare_passes(const Request& r) {
   SessionOptions none = r.session;
   none.passes.emplace();
-  const Session first = load(loader::path_named(r.first), none, r.load),
-                second = load(loader::path_named(r.first), r.session, r.load);
+  const Session first = open(r.first, none, r), second = open(r.first, r.session, r);
   const Feeds feeds = feeds_for(first.graph(), r);
   CompareOptions options = r.compare;
   options.computed_only = true;
@@ -97,7 +99,7 @@ fs::path value_file(const fs::path& folder, std::size_t k) { return folder / str
 // Writes the values that the program computes for the outputs, by number; a line of the list has the number
 // among all values of the graph, and the type. Names are left out, because they may contain any characters.
 void write_run(const Request& r, const fs::path& folder) {
-  const Session session = load(loader::path_named(r.first), r.session, r.load);
+  const Session session = open(r.first, r.session, r);
   CompareOptions options = r.compare;
   options.computed_only = true;
   const std::vector<std::string> names = loader::common_values(session, session, options);
@@ -202,7 +204,7 @@ int compare(Arguments arguments) {
   r.load.registry = arguments.registry();
   while (!arguments.empty()) {
     const std::string word = arguments.take();
-    if (word == "--inputs") r.folder = loader::path_named(arguments.value(word));
+    if (word == "--inputs") r.folder = arguments.file(word);
     else if (word == "--input") r.inputs.push_back(parse_input(word, arguments.value(word)));
     else if (word == "--shape") add_shapes(r.shapes, arguments.value(word));
     else if (word == "--rtol") r.compare.tolerance.rtol = arguments.number(word, 0, 1'000'000'000);

@@ -28,29 +28,30 @@ void set_level(const std::string& level) {
 }  // namespace
 
 int compile_model(Arguments arguments) {
-  std::string model, output, weights, name, level = "native";
+  std::filesystem::path model, output, weights;
+  std::string name, level = "native";
   CompileOptions options{.registry = arguments.registry()};
   while (!arguments.empty()) {
     const std::string word = arguments.take();
-    if (word == "-o") output = arguments.value(word);
+    if (word == "-o") output = arguments.file(word);
     else if (word == "--shape") options.shapes.push_back(parse_shapes(arguments.value(word)));
     else if (word == "--level") level = arguments.value(word);
     else if (word == "--target") options.target = arguments.value(word);
-    else if (word == "--weights") weights = arguments.value(word);
+    else if (word == "--weights") weights = arguments.file(word);
     else if (word == "--namespace") name = arguments.value(word);
     else if (word.starts_with("--")) throw UsageError{str_cat("compile has no option ", word)};
-    else if (model.empty()) model = word;
+    else if (model.empty()) model = loader::path_named(word);
     else throw UsageError{str_cat("one model at a time, and '", word, "' is another")};
   }
   if (model.empty() || output.empty()) throw UsageError{"compile needs a model and -o HEADER"};
   if (!options.target.empty() && level != "native")
     throw UsageError{"--target states the level too, as in x86-64:avx2: --level is for this machine"};
   set_level(level);
-  options.name = name.empty() ? loader::path_text(loader::path_named(model).stem()) : name;
+  options.name = name.empty() ? loader::path_text(model.stem()) : name;
   if (!weights.empty()) options.weights_threshold = 4096;
-  const CompiledModel compiled = compile(arguments.headers(), load_model(loader::path_named(model)), options);
-  loader::write_file(loader::path_named(output), compiled.header);
-  if (!weights.empty()) loader::write_file(loader::path_named(weights), compiled.weights);
+  const CompiledModel compiled = compile(arguments.headers(), load_model(model), options);
+  loader::write_file(output, compiled.header);
+  if (!weights.empty()) loader::write_file(weights, compiled.weights);
   return 0;
 }
 

@@ -93,7 +93,7 @@ struct Uncompared {
 // "" where the call gives the recorded result. A model that cannot run is compared by its interface.
 std::string compare_conversion(const fs::path& folder, const Json& call, const Registry* registry,
                                Uncompared& uncompared) {
-  auto model = read_message<onnx::ModelProto>(folder / loader::path_named(call["in"].string()));
+  auto model = read_message<onnx::ModelProto>(file_of(folder, call["in"]));
   const int target = static_cast<int>(call["target"].integer());
   const bool error = call["verdict"].string() == "error";
   try {
@@ -102,7 +102,7 @@ std::string compare_conversion(const fs::path& folder, const Json& call, const R
     return error ? "" : str_cat("refused: ", e.what());
   }
   if (error) return str_cat("converted, recorded: ", call["msg"].string());
-  const auto recorded = read_message<onnx::ModelProto>(folder / loader::path_named(call["out"].string()));
+  const auto recorded = read_message<onnx::ModelProto>(file_of(folder, call["out"]));
   if (opset_of(model) != target) return str_cat("opset ", opset_of(model), " instead of ", target);
   const CheckOptions rules{.registry = registry};
   for (const auto& d : loader::check(model, rules))
@@ -133,7 +133,7 @@ int convert_model(Arguments arguments) {
   int64_t opset = 0;
   while (!arguments.empty()) {
     const std::string word = arguments.take();
-    if (word == "--suite") suite = loader::path_named(arguments.value(word));
+    if (word == "--suite") suite = arguments.file(word);
     else if (output.takes(word, arguments)) continue;
     else if (word == "--opset") opset = arguments.integer(word, 1, newest_opset("", arguments.registry()));
     else if (word.starts_with("-") || !model.empty())

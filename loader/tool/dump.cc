@@ -15,7 +15,7 @@ int dump(Arguments arguments) {
     const std::string word = arguments.take();
     if (word == "--dot") as_dot = true;
     else if (word == "--html") as_html = true;
-    else if (word == "-o") output = loader::path_named(arguments.value(word));
+    else if (word == "-o") output = arguments.file(word);
     else if (word.starts_with("-") || !file.empty())
       throw UsageError{str_cat("dump takes one model, and not '", word, "'")};
     else file = loader::path_named(word);

@@ -107,7 +107,7 @@ class Comparison {
 
 // "" where the call gives the recorded result.
 std::string compare_inference(const fs::path& folder, const Json& call) {
-  auto model = read_message<onnx::ModelProto>(folder / loader::path_named(call["in"].string()));
+  auto model = read_message<onnx::ModelProto>(file_of(folder, call["in"]));
   Comparison comparison(model);
   const bool error = call["verdict"].string() == "error";
   try {
@@ -117,7 +117,7 @@ std::string compare_inference(const fs::path& folder, const Json& call) {
     return error ? "" : str_cat("refused: ", e.what());
   }
   if (error) return str_cat("accepted, recorded: ", call["msg"].string());
-  const auto recorded = read_message<onnx::ModelProto>(folder / loader::path_named(call["out"].string()));
+  const auto recorded = read_message<onnx::ModelProto>(file_of(folder, call["out"]));
   return comparison.difference(model.graph(), recorded.graph());
 }
 
@@ -150,7 +150,7 @@ int infer(Arguments arguments) {
   bool strict = false, devices = false;
   while (!arguments.empty()) {
     const std::string word = arguments.take();
-    if (word == "--check") suite = loader::path_named(arguments.value(word));
+    if (word == "--check") suite = arguments.file(word);
     else if (output.takes(word, arguments)) continue;
     else if (word == "--strict") strict = true;
     else if (word == "--devices") devices = true;

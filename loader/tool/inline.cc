@@ -128,7 +128,7 @@ class Canonical {
 
 // "" where the call gives the recorded result.
 std::string compare_inlined(const fs::path& folder, const Json& call) {
-  auto ours = read_message<onnx::ModelProto>(folder / loader::path_named(call["in"].string()));
+  auto ours = read_message<onnx::ModelProto>(file_of(folder, call["in"]));
   const bool error = call["verdict"].string() == "error";
   try {
     loader::inline_functions(ours, options_of(call));
@@ -136,7 +136,7 @@ std::string compare_inlined(const fs::path& folder, const Json& call) {
     return error ? "" : str_cat("refused: ", e.what());
   }
   if (error) return str_cat("accepted, recorded: ", call["msg"].string());
-  auto recorded = read_message<onnx::ModelProto>(folder / loader::path_named(call["out"].string()));
+  auto recorded = read_message<onnx::ModelProto>(file_of(folder, call["out"]));
   Canonical::rename(ours);
   Canonical::rename(recorded);
   const auto found = loader::differences(ours, recorded);
@@ -160,7 +160,7 @@ int inline_calls(Arguments arguments) {
   std::vector<FunctionName>* names = nullptr;  // the list that words are added to
   while (!arguments.empty()) {
     const std::string word = arguments.take();
-    if (word == "--suite") suite = loader::path_named(arguments.value(word));
+    if (word == "--suite") suite = arguments.file(word);
     else if (output.takes(word, arguments)) names = nullptr;
     else if (word == "--only") names = &options.only.emplace();
     else if (word == "--except") names = &options.except;

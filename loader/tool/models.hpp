@@ -19,7 +19,7 @@ class ModelOutput {
  public:
   /// Consumes a word of the command line, with its value, if it is one of the options; returns whether it is.
   bool takes(const std::string& word, Arguments& arguments) {
-    if (word == "-o") file_ = loader::path_named(arguments.value(word));
+    if (word == "-o") file_ = arguments.file(word);
     else if (word == "--external") options_.external_threshold = arguments.integer(word, 0, INT64_MAX);
     else return false;
     return true;

@@ -87,7 +87,7 @@ int ops(Arguments arguments) {
     const std::string word = arguments.take();
     if (word == "--matrix") as_matrix = true;
     else if (word == "--html") as_html = true;
-    else if (word == "-o") output = loader::path_named(arguments.value(word));
+    else if (word == "-o") output = arguments.file(word);
     else throw UsageError{str_cat("ops takes no '", word, "'")};
   }
   if (as_matrix && as_html) throw UsageError{"ops takes --matrix or --html"};

@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 
 // "" where the call gives the recorded result.
 std::string compare_parsed(const fs::path& folder, const Json& call) {
-  const std::string text = read_text(folder / loader::path_named(call["in"].string()));
+  const std::string text = read_text(file_of(folder, call["in"]));
   const bool error = call["verdict"].string() == "error";
   return with_message_of(call["api"].string(), [&]<class Message>() -> std::string {
     Message ours;
@@ -25,7 +25,7 @@ std::string compare_parsed(const fs::path& folder, const Json& call) {
       return error ? "" : str_cat("refused: ", e.what());
     }
     if (error) return str_cat("accepted, recorded: ", call["msg"].string());
-    const auto recorded = read_message<Message>(folder / loader::path_named(call["out"].string()));
+    const auto recorded = read_message<Message>(file_of(folder, call["out"]));
     if (ours.SerializeAsString() == recorded.SerializeAsString()) return "";
     return difference(loader::print_text(ours), loader::print_text(recorded));
   });
@@ -58,7 +58,7 @@ int parse(Arguments arguments) {
   ModelOutput output;
   while (!arguments.empty()) {
     const std::string word = arguments.take();
-    if (word == "--suite") suite = loader::path_named(arguments.value(word));
+    if (word == "--suite") suite = arguments.file(word);
     else if (output.takes(word, arguments)) continue;
     else if (word.starts_with("-") || !text.empty())
       throw UsageError{str_cat("parse takes one file, and not '", word, "'")};

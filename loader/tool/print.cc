@@ -25,9 +25,9 @@ bool leaves_out_data(std::string_view ours, std::string_view recorded) {
 // "" if the text equals the recorded one, or parses to the same message as that does, or to the original
 // message, of which the recorded text may omit parts.
 std::string compare_printed(const fs::path& folder, const Json& call) {
-  const std::string recorded = read_text(folder / loader::path_named(call["out"].string()));
+  const std::string recorded = read_text(file_of(folder, call["out"]));
   return with_message_of(call["api"].string(), [&]<class Message>() -> std::string {
-    const auto message = read_message<Message>(folder / loader::path_named(call["in"].string()));
+    const auto message = read_message<Message>(file_of(folder, call["in"]));
     const std::string ours = loader::print_text(message);
     if (ours == recorded) return "";
     const std::string parsed = loader::parse_text<Message>(ours).SerializeAsString();
@@ -46,8 +46,8 @@ int print(Arguments arguments) {
   fs::path model, suite, output;
   while (!arguments.empty()) {
     const std::string word = arguments.take();
-    if (word == "--suite") suite = loader::path_named(arguments.value(word));
-    else if (word == "-o") output = loader::path_named(arguments.value(word));
+    if (word == "--suite") suite = arguments.file(word);
+    else if (word == "-o") output = arguments.file(word);
     else if (word.starts_with("-") || !model.empty())
       throw UsageError{str_cat("print takes one model, and not '", word, "'")};
     else model = loader::path_named(word);

@@ -10,6 +10,7 @@
 
 #include "loader/onnx.pb.h"
 #include "tenon/base/abi.hpp"
+#include "tenon/base/platform/path.hpp"
 
 namespace tenon::TENON_ABI::tool {
 
@@ -46,6 +47,11 @@ class Json {
 /// else the difference; exceptions count as one. Prints "FAIL <in>: reason" for each that differs, and
 /// finally "N passed, N failed". Returns the exit code.
 int run_suite(const std::filesystem::path& folder, const std::function<std::string(const Json&)>& differs);
+
+/// The file that a member of a call names.
+inline std::filesystem::path file_of(const std::filesystem::path& folder, const Json& member) {
+  return folder / detail::path_named(member.string());
+}
 
 /// A message from a file. Error{io} if it cannot be read, or is not such a message.
 void read_message(const std::filesystem::path& file, google::protobuf::MessageLite& message);

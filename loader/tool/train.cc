@@ -32,7 +32,7 @@ double number(const AnyTensor& t) {
 struct Command {
   std::string file;
   ModelOutput output;
-  std::vector<std::string> folders;
+  std::vector<fs::path> folders;
   std::vector<InputSource> inputs;
   std::vector<std::size_t> algorithms;
   SessionOptions options;
@@ -45,7 +45,7 @@ struct Command {
     while (!arguments.empty()) {
       const std::string word = arguments.take();
       if (word == "--steps") steps = arguments.integer(word, 0, 1'000'000'000);
-      else if (word == "--data") folders.push_back(arguments.value(word));
+      else if (word == "--data") folders.push_back(arguments.file(word));
       else if (word == "--input") inputs.push_back(parse_input(word, arguments.value(word)));
       else if (word == "--algorithm")
         algorithms.push_back(static_cast<std::size_t>(arguments.integer(word, 0, 1'000'000)));
@@ -66,9 +66,9 @@ std::vector<std::vector<Feeds>> read_batches(const Training& training, const Com
   const std::vector<std::string> variables = training.variables();
   std::set<std::string_view> known;
   std::vector<std::vector<Feeds>> batches;
-  for (const std::string& folder : c.folders) {
-    if (!folder.empty() && !fs::is_directory(loader::path_named(folder)))
-      throw Error(ErrorCode::io, folder, "not a folder");
+  for (const fs::path& folder : c.folders) {
+    if (!folder.empty() && !fs::is_directory(folder))
+      throw Error(ErrorCode::io, loader::path_text(folder), "not a folder");
     std::vector<Feeds>& batch = batches.emplace_back();
     for (std::size_t algorithm : c.algorithms) {
       const Graph& g = training.graph(algorithm);
@@ -78,9 +78,9 @@ std::vector<std::vector<Feeds>> read_batches(const Training& training, const Com
         known.insert(e.name);
         const auto given = std::ranges::find(c.inputs, e.name, &InputSource::name);
         fs::path from;
-        if (given != c.inputs.end()) from = given->source;
+        if (given != c.inputs.end()) from = loader::path_named(given->source);
         else if (!folder.empty() && std::ranges::find(variables, e.name) == variables.end())
-          from = file_of_value(loader::path_named(folder), e.name);
+          from = file_of_value(folder, e.name);
         if (!from.empty()) feeds.emplace_back(e.name, read_value(e, from));
       }
     }
@@ -107,11 +107,11 @@ void print_numbers(const onnx::GraphProto& algorithm, Outputs& out) {
 
 int train(Arguments arguments) {
   Command c(std::move(arguments));
-  Model model(read_model(loader::path_named(c.file)), loader::folder_of(loader::path_named(c.file)));
+  const fs::path file = loader::path_named(c.file);
+  Model model(read_model(file), loader::folder_of(file));
   if (model.proto().training_info_size() == 0)
     throw Error(ErrorCode::invalid_model, c.file, "the model has no training information");
-  Training training =
-      loader::in_file(loader::path_named(c.file), [&] { return Training(model, c.options, c.load); });
+  Training training = loader::in_file(file, [&] { return Training(model, c.options, c.load); });
   if (c.algorithms.empty())
     for (std::size_t k = 0; k < training.stages(); ++k) c.algorithms.push_back(k);
   const std::vector<std::vector<Feeds>> batches = read_batches(training, c);
@@ -128,7 +128,7 @@ int train(Arguments arguments) {
   }
   if (!c.output.is_given()) return 0;
   training.store(model);
-  c.output.write(std::move(model.proto()), loader::folder_of(loader::path_named(c.file)));
+  c.output.write(std::move(model.proto()), loader::folder_of(file));
   return 0;
 }
 
