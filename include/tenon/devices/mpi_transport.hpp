@@ -67,10 +67,10 @@ class MpiTransport final : public Transport {
                              &state_->end));
     int threads = 0;
     expect_success(MPI_Query_thread(&threads));
-    if (threads == MPI_THREAD_MULTIPLE && size_ > 1) state_->helper.emplace(state_->ranks);
+    if (threads == MPI_THREAD_MULTIPLE && size_ > 1) state_->progress.emplace(state_->ranks);
   }
   ~MpiTransport() override {
-    state_->helper.reset();
+    state_->progress.reset();
     int finalized = 0;
     MPI_Finalized(&finalized);
     const Pause pause;
@@ -238,11 +238,11 @@ class MpiTransport final : public Transport {
       firsts[static_cast<std::size_t>(rank)] = static_cast<int>(first);
     }
   };
-  // A thread that makes calls of MPI, without which messages do not leave.
-  class Helper {
+  // A thread that lets MPI make progress: without calls of MPI, messages do not leave.
+  class Progress {
    public:
-    explicit Helper(MPI_Comm ranks) : ranks_(ranks), thread_([this] { help(); }) {}
-    ~Helper() {
+    explicit Progress(MPI_Comm ranks) : ranks_(ranks), thread_([this] { make(); }) {}
+    ~Progress() {
       set(ended);
       thread_.join();
     }
@@ -257,7 +257,7 @@ class MpiTransport final : public Transport {
       state_ = s;
       changed_.notify_all();
     }
-    void help() {
+    void make() {
       for (tenon::detail::UniqueLock lock(mutex_);; lock.lock()) {
         changed_.wait(lock, [&] { return state_ != idle; });
         if (state_ == ended) return;
@@ -284,8 +284,8 @@ class MpiTransport final : public Transport {
     MPI_Request end = MPI_REQUEST_NULL;  // the reason of another rank, which `heard` gets
     std::byte heard[most_reason]{};
     std::optional<std::string> ended{};
-    std::vector<MPI_Request> last{};  // the reason on its way
-    std::optional<Helper> helper{};   // of the messages; none once the transport has ended
+    std::vector<MPI_Request> last{};     // the reason on its way
+    std::optional<Progress> progress{};  // none once the transport has ended
   };
   // Waits a little: a core that others need is left to them, longer after a millisecond.
   class Pause {
@@ -339,7 +339,7 @@ class MpiTransport final : public Transport {
   }
   void end(std::string_view reason) const {
     state_->ended.emplace(reason);
-    state_->helper.reset();
+    state_->progress.reset();
   }
   void check() const {
     if (has_ended()) raise(ErrorCode::cancelled, "devices", *state_->ended);
@@ -354,7 +354,7 @@ class MpiTransport final : public Transport {
       if (tested != MPI_SUCCESS) code = tested;
       return tested == MPI_SUCCESS && left != 0;
     });
-    if (state_->helper) state_->helper->set_needed(!state_->sent.empty());
+    if (state_->progress) state_->progress->set_needed(!state_->sent.empty());
     return code;
   }
 

@@ -29,4 +29,13 @@ void store_codes(DType type, const float* factors, const T* x, void* codes, int6
   }
 }
 
+/// y = n codes of 4 bits, as store_codes writes them. An even number.
+template <class T>
+void unpack_codes(const uint8_t* x, T* y, int64_t n) {
+  for (int64_t i = 0; i < n; i += 2) {
+    y[i] = static_cast<T>((x[i / 2] & 15) - 8);
+    y[i + 1] = static_cast<T>((x[i / 2] >> 4) - 8);
+  }
+}
+
 }  // namespace tenon::TENON_ABI::kernels

@@ -24,8 +24,7 @@ struct HeadScales {
 };
 
 /// Keys and their values that lie together, such as a page of a cache. Their types are floating-point types,
-/// or those of codes: int8, or uint4, which are raised by 8 and lie two in a byte, in vectors of whole bytes.
-/// Codes may have scales.
+/// or int8 and uint4, as store_codes (kernels/kv_cache.hpp) writes them. Codes may have scales.
 struct AttentionPart {
   HeadRows<const void> k, v;
   int64_t keys = 0;

@@ -9,6 +9,7 @@
 #include "tenon/base/scratch.hpp"
 #include "tenon/kernels/attention/args.hpp"
 #include "tenon/kernels/elementwise/half.hpp"
+#include "tenon/kernels/kv_cache.hpp"
 
 namespace tenon::TENON_ABI::kernels::detail {
 
@@ -40,15 +41,6 @@ void load_row(DType d, const void* x, W* y, int64_t n) {
 template <class W>
 void store_row(const W* x, DType d, void* y, int64_t n) {
   visit_types(AttentionFloats{}, d, [&]<class T>() { convert_floats(x, static_cast<T*>(y), n); });
-}
-
-/// y = the codes of n numbers, 4 bits each, raised by 8. An even number.
-template <class T>
-void unpack_codes(const uint8_t* x, T* y, int64_t n) {
-  for (int64_t i = 0; i < n; i += 2) {
-    y[i] = static_cast<T>((x[i / 2] & 15) - 8);
-    y[i + 1] = static_cast<T>((x[i / 2] >> 4) - 8);
-  }
 }
 
 /// Multiplies n numbers of KV head h by its factors, (kv_heads, n), if there are any.

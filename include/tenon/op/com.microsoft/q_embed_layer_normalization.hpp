@@ -7,10 +7,10 @@
 
 namespace tenon::TENON_ABI::op::com_microsoft {
 
-/// EmbedLayerNormalization of (table - zero point) * scale for each of the five tables, whose scales and zero
-/// points are one number each; those of the segments are left out with them. Results: the normalised sum in
-/// float32, and the number of ones in each row of `mask`, 0 without one. From (2,3), (5,4), (3,4), (4) and
-/// (4) it gives (2,3,4) and (2).
+/// EmbedLayerNormalization of (table - zero point) * scale for each of the five tables. Each scale and zero
+/// point is one number; a model without segments has no table, scale and zero point for them. Results: the
+/// normalised sum in float32, and the number of ones in each row of `mask`, 0 without one. From (2,3), (5,4),
+/// (3,4), (4) and (4) it gives (2,3,4) and (2).
 struct QEmbedLayerNormalization {
   float epsilon = 1e-12f;
 
