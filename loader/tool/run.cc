@@ -39,7 +39,8 @@ bool has_bodies(const Graph& g) {
 }  // namespace
 
 int run(Arguments arguments) {
-  std::string trace, keep_all;
+  std::string trace;
+  std::filesystem::path keep_all;
   std::vector<std::string> kept;
   RunRequest request;
   while (!arguments.empty()) {
@@ -49,7 +50,7 @@ int run(Arguments arguments) {
       // After the model, all words up to the next option are names.
       while (!request.model.empty() && !arguments.empty() && !arguments.next().starts_with("--"))
         kept.push_back(arguments.take());
-    } else if (word == "--keep-all") keep_all = arguments.value(word);
+    } else if (word == "--keep-all") keep_all = arguments.file(word);
     else if (word == "--explain") request.session.explain = true;
     else if (word == "--profile") trace = arguments.value(word);
     else if (!request.takes(word, arguments)) throw UsageError{str_cat("run has no option ", word)};
@@ -65,10 +66,10 @@ int run(Arguments arguments) {
   const Outputs out = request.run_once(g, [&] { return session.run(feeds, request.run); });
   request.show(out, shown);
   if (!keep_all.empty()) {
-    ValueFiles files(loader::path_named(keep_all));
+    ValueFiles files(keep_all);
     for (std::size_t k = 0; k < out.size(); ++k) files.write(out.names()[k], out[k]);
     files.write_table();
-    std::printf("%zu values are in %s, listed in values.tsv\n", out.size(), keep_all.c_str());
+    std::printf("%zu values are in %s, listed in values.tsv\n", out.size(), loader::path_text(keep_all).c_str());
     if (has_bodies(g)) std::printf("values of bodies are not kept: each run of a body has its own\n");
   }
   if (!trace.empty()) profile_runs(session, feeds, request.run, trace);

@@ -10,7 +10,7 @@ namespace tenon::TENON_ABI::tool {
 bool RunRequest::takes(const std::string& word, Arguments& arguments) {
   if (word == "--input") inputs.push_back(parse_input(word, arguments.value(word)));
   else if (word == "--shape") add_shapes(shapes, arguments.value(word));
-  else if (word == "--output") output = arguments.value(word);
+  else if (word == "--output") output = arguments.file(word);
   else if (word == "--threads") session.threads = static_cast<int>(arguments.integer(word, 1, 1024));
   else if (word == "--no-passes") session.passes.emplace();
   else if (word == "--time-limit")

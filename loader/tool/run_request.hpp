@@ -11,7 +11,8 @@ namespace tenon::TENON_ABI::tool {
 
 /// The model of a run, its inputs, and where its outputs go.
 struct RunRequest {
-  std::string model, output;
+  std::string model;
+  std::filesystem::path output{};
   std::vector<InputSource> inputs{};
   ShapeSet shapes{};
   SessionOptions session{};

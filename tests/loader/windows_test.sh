@@ -27,6 +27,9 @@ said=$("$tool" run 'モデル é\none.onnx' 2>&1) && fail "no file is a model"
 "$tool" run sum.onnx --output 'モデル é\out' > /dev/null || fail "run --output ends with $?"
 [ "$(ls 'モデル é/out')" = y.npy ] || fail "outputs: $(ls 'モデル é/out')"
 "$tool" run sum.onnx --input 'x=モデル é\out\y.npy' > /dev/null || fail "run --input ends with $?"
+"$tool" run sum.onnx --keep-all 'моя' --profile 'моя\Ω.json' > /dev/null || fail "run --keep-all ends with $?"
+[ -f моя/values.tsv ] && [ -f моя/Ω.json ] || fail "values and times: $(find .)"
+"$tool" bench sum.onnx --iters 1 --save 'Ωж' > /dev/null && [ -f Ωж/output_0.pb ] || fail "bench --save: $(find .)"
 
 # Every command that reads or writes models takes such names, and words of the command line keep their letters.
 model='モデル é\Ωж.onnx'
@@ -38,7 +41,7 @@ said=$("$tool" bench "$model" --iters 2 --input 'x=モデル é\out\y.npy' | tai
 [[ $said == *'"rss_mb": '[1-9]* ]] || fail "bench: $said"
 said=$("$tool" run "$model" --input 'Ωж=x.npy' 2>&1) && fail "no input is an input"
 [[ $said == *Ωж* ]] || fail "an error names the input so: $said"
-"$tool" compile "$model" -o 'モデル é\моя Ω.hpp' --namespace sum --target x86-64 || fail "compile ends with $?"
+"$tool" compile "$model" -o 'モデル é\моя Ω.hpp' --namespace sum || fail "compile ends with $?"
 cat > compiled.cc <<'END'
 #include "モデル é/моя Ω.hpp"
 
@@ -51,7 +54,9 @@ int main() {
   std::printf("%g %g %g %g\n", y[0], y[1], y[2], y[3]);
 }
 END
-x86_64-w64-mingw32-g++-posix -std=c++20 -O1 -static compiled.cc -o compiled.exe || fail "the compiled model is not C++"
+# shellcheck disable=SC2046  # the flags are words
+x86_64-w64-mingw32-g++-posix $(sed -n '2s/^\/\/ *g++//p' 'モデル é/моя Ω.hpp') -static compiled.cc -o compiled.exe ||
+  fail "the compiled model is not C++"
 [[ $("$wine" compiled.exe) == '2 3 4 5'* ]] || fail "the compiled model gives $("$wine" compiled.exe)"
 
 # What is printed has the ends of lines that it has elsewhere.
