@@ -7,6 +7,7 @@ def _compiler(ctx):
     toolchain = find_cpp_toolchain(ctx)
     files = [toolchain.all_files]
     command = [toolchain.compiler_executable, "-std=c++20", "-Wall", "-Wextra"]
+    command += ["--param=ggc-min-heapsize=1048576", "-Wno-unused-command-line-argument"]  # as .bazelrc has them
     for dep in ctx.attr.deps:
         context = dep[CcInfo].compilation_context
         files.append(context.headers)
