@@ -1,6 +1,7 @@
 // Graphs: inputs, constants, and the names of values.
 #include "loader/graph/import.hpp"
 
+#include "loader/edit/names.hpp"
 #include "loader/edit/order.hpp"
 #include "loader/graph/importer.hpp"
 #include "loader/infer/infer_types.hpp"
@@ -41,6 +42,7 @@ Graph Importer::run() {
 
 void Importer::read_graph(const onnx::GraphProto& g, int inputs, Scope& scope) {
   Graph& graph = *scope.graph;
+  scope.nodes = &g.node();
   graph.set_name(g.name());
   const std::string place = str_cat("graph '", g.name(), "'");
   std::map<std::string_view, const onnx::TensorProto*> defaults;
@@ -152,6 +154,22 @@ void Importer::demand_new(const Scope& scope, const std::string& name) {
   if (scope.names.contains(name) || scope.sparse.contains(name))
     throw Error(ErrorCode::invalid_model, str_cat("graph '", scope.graph->name(), "'"),
                 str_cat("value '", name, "' is defined twice"));
+}
+
+void Importer::demand_new_results(const onnx::NodeProto& n, const Scope& scope) {
+  std::set<std::string_view> own;
+  for (const std::string& name : n.output()) {
+    const bool again = !own.insert(name).second;
+    if (name.empty() || (!again && !scope.names.contains(name) && !scope.sparse.contains(name))) continue;
+    const auto other = std::ranges::find_if(*scope.nodes, [&](const onnx::NodeProto& o) {
+      return &o != &n && std::ranges::find(o.output(), name) != o.output().end();
+    });
+    const std::string why = again                         ? "the node lists it twice"
+                            : other == scope.nodes->end() ? "it is an input, a constant, or a value outside"
+                                                          : str_cat(node_place(*other), " makes it, too");
+    throw Error(ErrorCode::invalid_model, node_place(n),
+                str_cat("value '", name, "' is defined twice: ", why));
+  }
 }
 
 void Importer::define(Scope& scope, const std::string& name, ValueId id) {

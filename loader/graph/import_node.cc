@@ -32,6 +32,7 @@ void Importer::read_node(const onnx::NodeProto& n, Scope& scope) {
   }
   // Trailing operands that are left out are the same as absent ones.
   while (!inputs.empty() && inputs.back() < 0) inputs.pop_back();
+  demand_new_results(n, scope);
   if (f != nullptr) return call_function(n, *f, inputs, scope);
   const AnyOperator op = make_operator(n, found, place, scope);
   std::vector<std::string> names;
@@ -134,7 +135,8 @@ void Importer::call_function(const onnx::NodeProto& n, const onnx::FunctionProto
       .opsets = own.empty() ? &opsets_ : &own,
       .attributes = &attributes,
       .given = &given,
-      .caller = &scope};
+      .caller = &scope,
+      .nodes = &f.node()};
   for (int k = 0; k < n.output_size(); ++k)
     if (std::string name = scope.name_of(n.output(k)); !name.empty() && name.size() <= 2 * max_prefix)
       inner.results.emplace(f.output(k), std::move(name));

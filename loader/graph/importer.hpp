@@ -49,6 +49,7 @@ class Importer {
     const GivenBy<Scope>* given = nullptr;         // of the same call
     Scope* caller = nullptr;                       // of a function
     bool from_call = false;                        // whether this is a graph that a function's call gave
+    const NodeList* nodes = nullptr;               // of the graph or the function
 
     std::map<std::string, ValueId, std::less<>> sparse{};       // constants, by the same names
     std::map<std::string, std::string, std::less<>> results{};  // of a function: their names in the graph
@@ -96,6 +97,8 @@ class Importer {
   static ValueId find_sparse(Scope& scope, std::string_view name);
 
   static void demand_new(const Scope& scope, const std::string& name);
+  /// The same of a node's results. The graph would refuse them too, by the names of nodes that it makes of n.
+  static void demand_new_results(const onnx::NodeProto& n, const Scope& scope);
   static void define(Scope& scope, const std::string& name, ValueId id);
 
   static Dims read_dims(const onnx::TypeProto& t, Graph& graph);

@@ -180,6 +180,35 @@ TEST_CASE("what a graph must not be") {
   }
 }
 
+TEST_CASE("a value that two nodes make: both are named as the file has them") {
+  const struct {
+    std::string_view nodes, says;
+  } rows[] = {
+      // Several nodes of the newest form take Softmax's place; the last of them is no Softmax.
+      {"[first] y = Relu (x) [second] y = Softmax (x)",
+       "node 'second' (Softmax): value 'y' is defined twice: node 'first' (Relu) makes it, too"},
+      {"[first] y = Softmax (x) [second] y = Softmax (x)",
+       "node 'second' (Softmax): value 'y' is defined twice: node 'first' (Softmax) makes it, too"},
+      {"[first] y = Softmax (x) [second] y = local.f (x)",
+       "node 'second' (f): value 'y' is defined twice: node 'first' (Softmax) makes it, too"},
+      {"[first] x = Softmax (x) y = Relu (x)",
+       "node 'first' (Softmax): value 'x' is defined twice: it is an input, a constant, or a value outside"},
+      {"[first] y, y = Split (x)",
+       "node 'first' (Split): value 'y' is defined twice: the node lists it twice"},
+      {"[call] y = local.g (x)",
+       "node 'r' (Softmax): value 'r' is defined twice: node 'r' (Relu) makes it, too"},
+  };
+  for (const auto& row : rows) {
+    const Model m = parse_text(str_cat(
+        "<ir_version: 7, opset_import: [\"\" : 11, \"local\" : 1]> g (float[2, 3, 4] x) => (float[2, 3, 4] "
+        "y) {",
+        row.nodes,
+        "} <domain: \"local\", opset_import: [\"\" : 11]> f (v) => (r) { r = Relu (v) }"
+        "<domain: \"local\", opset_import: [\"\" : 11]> g (v) => (r) { r = Relu (v) r = Softmax (v) }"));
+    CHECK(refusal(ErrorCode::invalid_model, [&] { (void)m.graph(); }) == row.says);
+  }
+}
+
 TEST_CASE("what files in the wild do") {
   onnx::ModelProto m = small_model();
   *m.add_opset_import() = m.opset_import(0);

@@ -383,7 +383,7 @@ TEST_CASE("Training: errors") {
        "training 0, node 'v' (Neg): input 'u' is not defined, or depends on the node"},
       {"a value of the main graph twice",
        {.algorithm = "step () => (float y) { y = Neg (w) }"},
-       "training 0, graph 'step': value 'y' is defined twice"},
+       "training 0, node 'y' (Neg): value 'y' is defined twice: node 'y' (MatMul) makes it, too"},
       {"an initialization with an input",
        {.initialization = "start (float i) => (float o) { o = Neg (i) }"},
        "training 0, input 'i': an initialization has no inputs"},
