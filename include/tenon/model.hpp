@@ -322,8 +322,9 @@ struct MergeOptions {
 [[nodiscard]] Model merge(const Model& a, const Model& b, const MergeOptions& options = {});
 
 /// The part of a main graph that computes `outputs` from `inputs`, with the initializers and functions that
-/// it uses. Both may name any values, and keep their order. Types that the model does not state are inferred.
-/// Initializers of inputs remain default values if the input is listed, otherwise they become constants.
+/// it uses. Both may name any values, and keep their order. Types that the model leaves open, in whole or in
+/// part, are inferred. Initializers of inputs remain default values if the input is listed, otherwise they
+/// become constants.
 ///
 /// Error{invalid_argument}: names that are repeated or unknown, values of unknown type, and outputs that need
 /// other inputs. `registry`: see LoadOptions::registry.

@@ -11,6 +11,7 @@
 #include "loader/display.hpp"
 #include "loader/edit/names.hpp"
 #include "loader/edit/order.hpp"
+#include "loader/format/large_data.hpp"
 #include "loader/infer/infer.hpp"
 
 namespace tenon::TENON_ABI::loader {
@@ -231,29 +232,45 @@ class Extract {
           refuse(place, "the input ", shown(name), " is made by a node that another output needs");
   }
 
+  // What the model states, if it leaves nothing open; else what inference adds to it.
   onnx::ValueInfoProto value_info(const std::string& name) {
-    const auto known = [&](const onnx::GraphProto& g) -> const onnx::ValueInfoProto* {
-      for (const auto* list : {&g.input(), &g.output(), &g.value_info()})
-        if (const auto* v = find(*list, name); v != nullptr && v->has_type()) return v;
-      return nullptr;
-    };
-    if (const auto* v = known(g_)) return *v;
-    for (const auto& t : g_.initializer())
-      if (t.name() == name) {
-        onnx::ValueInfoProto v;
-        v.set_name(name);
-        auto* type = v.mutable_type()->mutable_tensor_type();
-        type->set_elem_type(t.data_type());
-        type->mutable_shape();
-        for (const int64_t extent : t.dims()) type->mutable_shape()->add_dim()->set_dim_value(extent);
-        return v;
-      }
+    const onnx::ValueInfoProto stated = stated_in(g_, name);
+    if (is_whole(stated.type())) return stated;
     if (!inferred_.has_graph()) {
-      inferred_ = model_;
+      inferred_ = copy_for_inference(model_);
       infer_shapes(inferred_, {.registry = registry_});
     }
-    if (const auto* v = known(inferred_.graph())) return *v;
+    for (const onnx::ValueInfoProto& v : {stated_in(inferred_.graph(), name), stated})
+      if (has_element(v.type())) return v;
     refuse(place, "the type of ", shown(name), " is not known");
+  }
+  static onnx::ValueInfoProto stated_in(const onnx::GraphProto& g, const std::string& name) {
+    for (const auto* list : {&g.input(), &g.output(), &g.value_info()})
+      if (const auto* v = find(*list, name); v != nullptr && v->has_type()) return *v;
+    onnx::ValueInfoProto v;
+    v.set_name(name);
+    const auto is = [&](int32_t element, const auto& extents) {
+      auto* type = v.mutable_type()->mutable_tensor_type();
+      type->set_elem_type(element);
+      type->mutable_shape();
+      for (const int64_t extent : extents) type->mutable_shape()->add_dim()->set_dim_value(extent);
+    };
+    for (const auto& t : g.initializer())
+      if (t.name() == name) is(t.data_type(), t.dims());
+    for (const auto& t : g.sparse_initializer())
+      if (t.values().name() == name) is(t.values().data_type(), t.dims());
+    return v;
+  }
+  static bool has_element(const onnx::TypeProto& t) {
+    return t.has_tensor_type() ? t.tensor_type().elem_type() != 0
+                               : t.value_case() != onnx::TypeProto::VALUE_NOT_SET;
+  }
+  static bool is_whole(const onnx::TypeProto& t) {
+    return has_element(t) &&
+           (!t.has_tensor_type() || (t.tensor_type().has_shape() &&
+                                     std::ranges::all_of(t.tensor_type().shape().dim(), [](const auto& d) {
+                                       return d.has_dim_value() || d.has_dim_param();
+                                     })));
   }
 
   // The functions in use, in the model's order.

@@ -66,8 +66,9 @@ int extract(Arguments arguments) {
   if (file.empty() || !output.is_given() || outputs.empty())
     throw UsageError{"extract needs a model, --inputs, --outputs and -o"};
   const onnx::ModelProto model = read_model(file);
-  output.write(loader::in_file(file, [&] { return loader::extract(model, inputs, outputs); }),
-               loader::folder_of(file));
+  output.write(
+      loader::in_file(file, [&] { return loader::extract(model, inputs, outputs, arguments.registry()); }),
+      loader::folder_of(file));
   return 0;
 }
 

@@ -5,7 +5,9 @@
 
 #include "loader/check/check.hpp"
 #include "loader/convert/convert.hpp"
+#include "loader/display.hpp"
 #include "loader/edit/diff.hpp"
+#include "loader/format/tensor.hpp"
 #include "loader/message.hpp"
 #include "loader/text/parse_text.hpp"
 #include "loader/text/print_text.hpp"
@@ -339,6 +341,34 @@ TEST_CASE("extract cuts out what the outputs need") {
   CHECK(holds(refused({"p", "p"}, {"u"}), "named twice"));
   CHECK(holds(refused({"p", "q"}, {}), "no outputs"));
   CHECK(holds(refused({"p", "q"}, {"d"}), "no value 'd'"));
+}
+
+TEST_CASE("extract: types that the model leaves open") {
+  for (std::string_view stated : {"", "float[]", "float[?, 2]", "float[3, ?]"})
+    for (bool element : {true, false}) {
+      auto m = model_of(
+          "g (float[N, 2] x) => (float[2, 3] y) <int64[2] s = {3, 2}> { h = Reshape (x, s) y = Transpose (h) "
+          "}");
+      if (!stated.empty()) {
+        auto& h = *m.mutable_graph()->add_value_info();
+        h = loader::parse_text<onnx::GraphProto>(str_cat("g (", stated, " h) => () {}")).input(0);
+        if (!element) h.mutable_type()->mutable_tensor_type()->clear_elem_type();
+      }
+      for (const auto& cut : {loader::extract(m, {"h"}, {"y"}).graph().input(0),
+                              loader::extract(m, {"x"}, {"h"}).graph().output(0)}) {
+        INFO(stated, element ? "" : " without its element type");
+        CHECK(cut.name() == "h");
+        CHECK(loader::type_text(cut.type()) == "float[3,2]");
+      }
+    }
+  auto m = model_of("g (float[2] x) => (float[2] y) { y = Add (x, w) }");
+  auto& s = *m.mutable_graph()->add_sparse_initializer();
+  loader::write_sparse_tensor({Tensor<float>(Extents{1}, {5}), Tensor<int64_t>(Extents{1}, {1}), Extents{2}},
+                              s);
+  s.mutable_values()->set_name("w");
+  m = loader::extract(m, {"w", "x"}, {"y"});
+  check_rules(m);
+  CHECK(loader::type_text(m.graph().input(0).type()) == "float[2]");
 }
 
 TEST_CASE("diff names the place of each difference") {

@@ -35,6 +35,8 @@ sed 's/bias/base/' model.onnxtxt > wrong.onnxtxt
 said=$($tool check wrong.onnxtxt) && fail "check takes an unknown attribute"
 [[ $said == *"the operator has no attribute 'base'"* ]] || fail "check: $said"
 expected='value  a: float[2,N]' says infer model.onnxtxt
+expected='' says extract model.onnxtxt --inputs a,g --outputs y -o part.onnxtxt  # a's type is not stated
+grep -q '(float\[2,N\] a, float\[N\] g) => (float\[2,N\] y)' part.onnxtxt || fail "extract: $(cat part.onnxtxt)"
 expected='3 nodes, before 4' says simplify model.onnxtxt -o simple.onnx
 expected='' says inline model.onnxtxt --schema-functions --only example.pack:Gate -o inlined.onnxtxt
 grep -q 'Mul' inlined.onnxtxt || fail "inline: $(cat inlined.onnxtxt)"
