@@ -71,6 +71,7 @@ std::vector<op::Info> Inference::infer_graph(onnx::GraphProto& g, const Scope& a
     results.push_back(info ? merged(declared[v.name()], *info, str_cat("output '", v.name(), "'"))
                            : declared[v.name()]);
     if (known(results.back().type)) symbols_.write(results.back(), *v.mutable_type());
+    chosen_ = chosen_ || scope.is_chosen(v.name());
   }
   write_value_infos(g, scope);
   if (visit != nullptr)

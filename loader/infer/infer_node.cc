@@ -1,5 +1,7 @@
 // Nodes: operators' rules, bodies, and calls of functions.
+#include <algorithm>
 #include <exception>
+#include <utility>
 
 #include "loader/edit/names.hpp"
 #include "loader/infer/inference.hpp"
@@ -17,20 +19,15 @@ class Inference::BodyOfFile final : public op::Body {
     return inference_.symbols_.info_of(original_.input(input).type()).dims;
   }
   std::vector<op::Info> infer(std::span<const op::Info> inputs) const override {
-    inferred_ = true;
-    graph_ = original_;
-    try {
-      return results_ = inference_.infer_graph(graph_, scope_, owner_, inputs);
-    } catch (const Error&) {
-      fault_ = std::current_exception();
-      throw;
-    }
+    return infer(inputs, scope_, owner_);
   }
-  // A rule infers only the branch that it knows to be taken, ONNX's inference both.
-  void infer_once() const {
+  bool inferred() const { return inferred_; }
+  // A rule infers only the branch that it knows to be taken, ONNX's inference both. `scope` stands for the
+  // one around.
+  void infer_once(const Scope& scope) const {
     if (inferred_) return;
     try {
-      infer({});
+      infer({}, scope, &owner_ == &scope_ ? scope : owner_);
     } catch (const Error&) {
       if (inference_.given_up_) throw;
     }
@@ -52,6 +49,18 @@ class Inference::BodyOfFile final : public op::Body {
   }
 
  private:
+  std::vector<op::Info> infer(std::span<const op::Info> inputs, const Scope& scope,
+                              const Scope& owner) const {
+    inferred_ = true;
+    graph_ = original_;
+    try {
+      return results_ = inference_.infer_graph(graph_, scope, owner, inputs);
+    } catch (const Error&) {
+      fault_ = std::current_exception();
+      throw;
+    }
+  }
+
   Inference& inference_;
   onnx::GraphProto& graph_;
   const onnx::GraphProto original_;
@@ -65,6 +74,11 @@ class Inference::BodyOfFile final : public op::Body {
 void Inference::infer_node(onnx::NodeProto& n, Scope& scope,
                            const std::map<std::string, op::Info, std::less<>>& declared) {
   const std::string place = node_place(n);
+  const struct Restore {
+    bool& value;
+    const bool before;
+    ~Restore() { value = before; }
+  } restore{chosen_, std::exchange(chosen_, false)};
   std::vector<op::Info> results(static_cast<std::size_t>(n.output_size()), unknown());
   if (--nodes_ < 0) give_up(str_cat("more than ", options_.max_nodes, " nodes"));
   try {
@@ -92,12 +106,18 @@ void Inference::infer_node(onnx::NodeProto& n, Scope& scope,
       if (!known(r.type) && type) r.type = type;
     }
   }
+  any_chosen_ = any_chosen_ || chosen_;
+  const bool chosen =
+      chosen_ || (any_chosen_ && std::ranges::any_of(names_read(n), [&](std::string_view name) {
+                    return scope.is_chosen(name);
+                  }));
   for (int k = 0; k < n.output_size(); ++k)
     if (!n.output(k).empty()) {
       op::Info& r = results[static_cast<std::size_t>(k)];
       r.dims = symbols_.named(r.dims);
       if (!r.present()) r.type = unknown().type;
       scope.infos[n.output(k)] = r;
+      if (chosen) scope.chosen.insert(n.output(k));
     }
 }
 
@@ -162,8 +182,21 @@ void Inference::infer_results(onnx::NodeProto& n, const Scope& scope, const std:
   const bool gives_results =
       std::ranges::any_of(std::initializer_list<std::string_view>{"If", "Loop", "Scan", "SequenceMap"},
                           [&](std::string_view name) { return is_standard(n, name); });
+  // ONNX's inference does not know a condition that follows from extents. What follows from the branch that
+  // it chooses need not fit the other one; ONNX's function of AffineGrid has such branches.
+  const bool follows = is_standard(n, "If") && !in.empty() && in[0].data == nullptr;
   for (const auto& body : bodies) {
-    body->infer_once();
+    if (follows && !body->inferred()) {
+      chosen_ = true;
+      body->infer_once({.outer = &scope,
+                        .opsets = scope.opsets,
+                        .attributes = scope.attributes,
+                        .given = scope.given,
+                        .caller = scope.caller,
+                        .from_call = scope.from_call,
+                        .hides_chosen = true});
+    }
+    body->infer_once(scope);
     if (options_.strict) body->rethrow();
     if (!gives_results) continue;
     // At run time, nodes may leave results out.
@@ -231,15 +264,19 @@ void Inference::infer_function(const onnx::NodeProto& n, const onnx::FunctionPro
   const Opsets own = read_opsets(f.opset_import(), f.name());
   Scope inner{
       .opsets = own.empty() ? &opsets_ : &own, .attributes = &attributes, .given = &given, .caller = &scope};
-  for (int k = 0; k < f.input_size(); ++k)
+  for (int k = 0; k < f.input_size(); ++k) {
     inner.infos[f.input(k)] =
         static_cast<std::size_t>(k) < in.size() ? in[static_cast<std::size_t>(k)] : op::Info{};
+    if (k < n.input_size() && scope.is_chosen(n.input(k))) inner.chosen.insert(f.input(k));
+  }
   std::map<std::string, op::Info, std::less<>> declared;
   for (const auto& v : f.value_info()) declared[v.name()] = symbols_.info_of(v.type());
   for (const onnx::NodeProto* node : in_order(copy.node()))
     infer_node(const_cast<onnx::NodeProto&>(*node), inner, declared);
-  for (int k = 0; k < n.output_size(); ++k)
+  for (int k = 0; k < n.output_size(); ++k) {
     if (const op::Info* info = inner.find(f.output(k))) results[static_cast<std::size_t>(k)] = *info;
+    chosen_ = chosen_ || inner.is_chosen(f.output(k));
+  }
   if (noted_) note(f, inner);
 }
 

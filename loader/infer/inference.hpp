@@ -4,6 +4,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -33,13 +34,27 @@ class Inference {
     const GivenBy<Scope>* given = nullptr;         // of the same call
     const Scope* caller = nullptr;                 // of a function
     bool from_call = false;                        // whether this is a graph that a function's call gave
-    std::map<std::string, op::Info, std::less<>> infos{};
+    mutable std::map<std::string, op::Info, std::less<>> infos{};
+    // Values of which more is known than by ONNX's inference, by a branch that extents choose.
+    std::set<std::string, std::less<>> chosen{};
+    bool hides_chosen = false;  // whether their types alone are seen from here
 
     // `asked`: the request comes from a graph that a call gave, which also reads values of the caller.
-    const op::Info* find(std::string_view name, bool asked = false) const {
-      if (const auto it = infos.find(name); it != infos.end()) return &it->second;
-      if (outer != nullptr) return outer->find(name, asked || from_call);
-      return asked && caller != nullptr ? caller->find(name, true) : nullptr;
+    const Scope* owner(std::string_view name, bool asked = false) const {
+      if (infos.contains(name)) return this;
+      if (outer == nullptr) return asked && caller != nullptr ? caller->owner(name, true) : nullptr;
+      const Scope* const found = outer->owner(name, asked || from_call);
+      if (!hides_chosen || found == nullptr || !found->chosen.contains(name)) return found;
+      infos[std::string(name)].type = found->infos.find(name)->second.type;
+      return this;
+    }
+    const op::Info* find(std::string_view name) const {
+      const Scope* scope = owner(name);
+      return scope == nullptr ? nullptr : &scope->infos.find(name)->second;
+    }
+    bool is_chosen(std::string_view name) const {
+      const Scope* scope = owner(name);
+      return scope != nullptr && scope->chosen.contains(name);
     }
   };
 
@@ -121,6 +136,8 @@ class Inference {
   int64_t nodes_ = options_.max_nodes;  // that may still be inferred
   int depth_ = 0;
   bool given_up_ = false;
+  bool chosen_ = false;             // whether extents chose a branch of the node that is inferred
+  bool any_chosen_ = false;         // or of a node before
   bool unknown_operators_ = false;  // their results have no types
 };
 

@@ -433,6 +433,23 @@ TEST_CASE("Inference of bodies in their whole") {
   CHECK(types("g (float[5] x) => (z) <bool t = {1}> { z = If (t) <then_branch = a () => (p) { p = Neg (x) },"
               " else_branch = b () => (q) { q = Shape (x) }> }")
             .find("the types of the branches' results differ") != std::string::npos);
+  // Where extents choose a branch, what is known by that does not count against branches that they rule out.
+  // All else does.
+  const auto cut = [](std::string_view shape, std::string_view squeezed) {
+    return types(str_cat("g (float[2,3,4] x) => (z) <int64[3] s = {", shape,
+                         R"(}, int64[1] one = {1}, int64 n = {2}> {
+      p = Reshape (x, s) r = Shape (p) k = Size (r) c = Equal (k, n)
+      t = If (c) <then_branch = a () => (u) { u = Unsqueeze (p, one) }, else_branch = b () => (v) { v = Identity (p) }>
+      m = local.same (t)
+      z = If (c) <then_branch = d () => (w) { w = Squeeze ()",
+                         squeezed, R"(, one) }, else_branch = e () => (q) { q = Neg (m) }>
+    } <opset_import: ["" : 18], domain: "local"> same (v) => (w) { w = Identity (v) })"));
+  };
+  for (std::string_view squeezed : {"t", "m"}) {
+    CHECK(cut("2, 3, 4", squeezed) == "float[2,3,4]");
+    CHECK(cut("1, 24, 1", squeezed) == "float[1,24,1]");
+  }
+  CHECK(cut("2, 3, 4", "x").find("axis 1 of (2,3,4) is not 1") != std::string::npos);
   // As many results as the body gives.
   for (std::string_view node :
        {"z = Loop <body = b (i, c, a) => (c, a, x) { }> (n, \"\", x)",
