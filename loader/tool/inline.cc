@@ -98,7 +98,11 @@ class Canonical {
     if (loader::is_external(t)) return;
     onnx::TensorProto stored;
     stored.set_name(t.name());
-    loader::write_tensor(loader::read_tensor(t), stored);
+    try {
+      loader::write_tensor(loader::read_tensor(t), stored);
+    } catch (const Error&) {  // a malformed one stays as it is: inliners do not read what constants hold
+      return;
+    }
     t = std::move(stored);
   }
   void rename(onnx::GraphProto& g, int depth) {

@@ -179,6 +179,23 @@ $tool parse "$folder/recorded.txt" -o "$folder/inlined/nodes.onnx" || fail "pars
 echo '{"api": "inline_local_functions", "args": "(True,)", "in": "call.onnx", "out": "nodes.onnx", "verdict": "ok"}' \
   > "$folder/inlined/index.jsonl"
 $tool inline --suite "$folder/inlined" || fail "inline --suite ends with $?"
+# Inlining copies constants without a look at them, malformed ones too: a tensor with a float too few, and
+# Constants with no value and with two. The comparison sees what differs in them.
+header='<ir_version: 8, opset_import: ["" : 18, "local" : 1]> g (float[2] x) => (float[2] y)'
+body='c = Constant <value = float[2] {1, 2}> () d = Constant () e = Constant <value_int = 1, value_float = 1.0> ()'
+echo "$header { y = local.f (x) }
+  <domain: \"local\", opset_import: [\"\" : 18]> f (v) => (r) { $body r = Add (v, c) }" > "$folder/recorded.txt"
+$tool parse "$folder/recorded.txt" -o "$folder/inlined/call.onnx" || fail "parse ends with $?"
+for f in 2 3; do
+  echo "$header { ${body/2\}/$f\}} y = Add (x, c) }" > "$folder/recorded.txt"
+  $tool parse "$folder/recorded.txt" -o "$folder/inlined/nodes$f.onnx" || fail "parse ends with $?"
+done
+LC_ALL=C sed -i 's/\x08\x02\x10\x01\x22/\x08\x03\x10\x01\x22/' "$folder/inlined/"*.onnx  # the tensors' extent: 3
+for f in 2 3; do
+  echo '{"api": "inline_local_functions", "args": "(False,)", "in": "call.onnx", "out": "nodes'$f'.onnx", "verdict": "ok"}'
+done > "$folder/inlined/index.jsonl"
+said=$($tool inline --suite "$folder/inlined") && fail "inline --suite finds the same in tensors that differ"
+[[ $said == *", attribute 'value': "*"1 passed, 1 failed" ]] || fail "inline --suite: $said"
 
 # Models put together, cut out, inlined and compared.
 $tool merge "$folder/model.onnx" "$folder/model.onnx" --connect y=x --prefix-a a. --prefix-b b. -o "$folder/two.onnx" \
