@@ -39,6 +39,13 @@ inline FunctionKey key_of(const onnx::NodeProto& n) {
   return {std::string(canonical(n.domain())), n.op_type(), n.overload()};
 }
 
+/// Whether an operator takes sparse tensors as that input. All others get sparse constants in the dense form.
+inline bool takes_sparse(const op::Spec& spec, int version, std::size_t input) {
+  const auto k = static_cast<int>(input);
+  return (k < spec.inputs.size() || spec.variadic_inputs()) &&
+         spec.permits(spec.input(k), version).sparse_tensor != 0;
+}
+
 /// Versions by domain.
 using Opsets = std::map<std::string, int, std::less<>>;
 

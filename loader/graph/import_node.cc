@@ -23,7 +23,8 @@ void Importer::read_node(const onnx::NodeProto& n, Scope& scope) {
       inputs.push_back(-1);
       continue;
     }
-    ValueId id = f == nullptr && takes_sparse(found, inputs.size()) ? find_sparse(scope, name) : -1;
+    const bool sparse = f == nullptr && takes_sparse(*found.op_class->spec, found.version, inputs.size());
+    ValueId id = sparse ? find_sparse(scope, name) : -1;
     if (id < 0) id = find(scope, name);
     if (id == Scope::missing)
       throw Error(ErrorCode::invalid_model, place,
@@ -50,13 +51,6 @@ Registry::Found Importer::find_class(const onnx::NodeProto& n, const Scope& scop
   if (found.op_class == nullptr)
     throw Error(ErrorCode::not_supported, node_place(n), "the opsets in force have no such operator");
   return found;
-}
-
-bool Importer::takes_sparse(const Registry::Found& found, std::size_t input) {
-  const op::Spec& spec = *found.op_class->spec;
-  const auto k = static_cast<int>(input);
-  return (k < spec.inputs.size() || spec.variadic_inputs()) &&
-         spec.permits(spec.input(k), found.version).sparse_tensor != 0;
 }
 
 AnyOperator Importer::make_operator(const onnx::NodeProto& n, const Registry::Found& found,

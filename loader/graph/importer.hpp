@@ -121,8 +121,6 @@ class Importer {
                      const std::vector<ValueId>& inputs, Scope& scope);
 
   Registry::Found find_class(const onnx::NodeProto& n, const Scope& scope) const;
-  static bool takes_sparse(const Registry::Found& found, std::size_t input);
-
   AnyOperator make_operator(const onnx::NodeProto& n, const Registry::Found& found, const std::string& place,
                             Scope& scope);
 

@@ -57,8 +57,15 @@ std::vector<op::Info> Inference::infer_graph(onnx::GraphProto& g, const Scope& a
     scope.infos[v.name()] = info;
   }
   for (const auto& t : g.initializer()) add_constant(scope, t.name(), [&] { return info_of(t); });
-  for (const auto& t : g.sparse_initializer())
-    add_constant(scope, t.values().name(), [&] { return info_of(t); });
+  for (const auto& t : g.sparse_initializer()) {
+    const std::string& name = t.values().name();
+    if (scope.infos[name].type.kind == Kind::sparse_tensor) {  // the value that an input has of its own
+      add_constant(scope, name, [&] { return sparse(info_of(t)); });
+    } else {
+      add_constant(scope, name, [&] { return info_of(t); });
+      scope.sparse.insert(name);
+    }
+  }
 
   for (const onnx::NodeProto* n : in_order(g.node())) {
     // The order points to constant nodes of a graph that this function may change.
@@ -68,6 +75,9 @@ std::vector<op::Info> Inference::infer_graph(onnx::GraphProto& g, const Scope& a
   std::vector<op::Info> results;
   for (auto& v : *g.mutable_output()) {
     const op::Info* info = scope.find(v.name());
+    op::Info as_it_is;
+    if (declared[v.name()].type.kind == Kind::sparse_tensor && scope.is_sparse(v.name()))
+      as_it_is = sparse(*std::exchange(info, &as_it_is));
     results.push_back(info ? merged(declared[v.name()], *info, str_cat("output '", v.name(), "'"))
                            : declared[v.name()]);
     if (known(results.back().type)) symbols_.write(results.back(), *v.mutable_type());

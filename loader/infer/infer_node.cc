@@ -149,6 +149,9 @@ void Inference::infer_results(onnx::NodeProto& n, const Scope& scope, const std:
     }
   Bodies bodies;
   const AnyOperator op = operator_of(n, found, scope, bodies);
+  for (std::size_t k = 0; k < in.size(); ++k)
+    if (takes_sparse(op.spec(), op.version(), k) && scope.is_sparse(n.input(static_cast<int>(k))))
+      in[k] = sparse(in[k]);
   const auto refuse = [&](std::string_view why) {
     throw Error(ErrorCode::invalid_model, place, std::string(why));
   };

@@ -35,6 +35,7 @@ class Inference {
     const Scope* caller = nullptr;                 // of a function
     bool from_call = false;                        // whether this is a graph that a function's call gave
     mutable std::map<std::string, op::Info, std::less<>> infos{};
+    std::set<std::string, std::less<>> sparse{};  // constants; their infos are of the dense form
     // Values of which more is known than by ONNX's inference, by a branch that extents choose.
     std::set<std::string, std::less<>> chosen{};
     bool hides_chosen = false;  // whether their types alone are seen from here
@@ -51,6 +52,10 @@ class Inference {
     const op::Info* find(std::string_view name) const {
       const Scope* scope = owner(name);
       return scope == nullptr ? nullptr : &scope->infos.find(name)->second;
+    }
+    bool is_sparse(std::string_view name) const {
+      const Scope* scope = owner(name);
+      return scope != nullptr && scope->sparse.contains(name);
     }
     bool is_chosen(std::string_view name) const {
       const Scope* scope = owner(name);
@@ -102,6 +107,13 @@ class Inference {
   // A few bytes can represent any number of zeros: inference reads small tensors only.
   op::Info info_of(const onnx::SparseTensorProto& t);
   op::Info constant(Value value);
+  // The info of a sparse constant as it is, by that of its dense form.
+  static op::Info sparse(const op::Info& dense) {
+    op::Info info;
+    info.type = Type(Kind::sparse_tensor, dense.type.element);
+    info.dims = dense.dims;
+    return info;
+  }
 
   void infer_node(onnx::NodeProto& n, Scope& scope,
                   const std::map<std::string, op::Info, std::less<>>& declared);

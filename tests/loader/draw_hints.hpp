@@ -21,6 +21,7 @@ inline constexpr struct {
 } hints[] = {
     {"LSTM", "sbi 14hi 14hh 18h b 1bh 1bh 13h"},
     {"AffineGrid", "12b3b 4b"},
+    {"SparseToDenseMatMul", "aa aa"},
     {"Adam", "1 1 ab ab ab ab"},
     {"Momentum", "1 1 ab ab ab"},
     {"Resize", "ac 2b 2b 2b"},

@@ -183,9 +183,19 @@ class Draw {
                                  : AnyTensor(Tensor<int64_t>(n, numbers.begin(), numbers.end()));
     return Map{keys, tensor(type(texts ? set.map_string : set.map_int64), n)};
   }
+  /// A sparse tensor that has about half of the elements.
+  Value sparse(DType d, const Extents& extents) {
+    std::vector<int64_t> offsets;
+    for (int64_t k = 0; k < element_count(extents); ++k)
+      if (one_in(2)) offsets.push_back(k);
+    const Extents n{static_cast<int64_t>(offsets.size())};
+    return SparseTensor{tensor(d, n), Tensor<int64_t>(n, offsets.begin(), offsets.end()), extents};
+  }
   /// A value of a type in the set: of element type `usual` if it is a tensor that may have it.
   Value value(const TypeSet& set, DType usual, const Extents& extents, DType wanted) {
     if (set.map_int64 | set.map_string) return map(set);
+    if (const uint32_t types = set.sparse_tensor)
+      return sparse(types >> static_cast<int>(wanted) & 1 ? wanted : type(types), extents);
     if (set.tensor && (!one_in(4) || !(set.sequence | set.optional)))
       return tensor(set.contains(usual) ? usual : type(set.tensor), extents);
     if (set.sequence && (one_in(2) || !set.optional)) {

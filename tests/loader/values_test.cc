@@ -55,14 +55,16 @@ TEST_CASE("a value written and read is the same") {
 }
 
 // An operator of one's own that takes what ONNX's take not: a sparse tensor, and a value of its own type.
-struct CountStored {
+template <bool Dense>
+struct Count {
   static constexpr op::Spec spec{
-      .name = "CountStored",
+      .name = Dense ? "CountStored" : "CountSparse",
       .domain = "local",
       .since = {1},
       .inputs = {{"x", "T"}},
       .outputs = {{"n", "I"}},
-      .types = {{"T", sparse(types::float32) | types::float32}, {"I", types::int64}}};
+      .types = {{"T", Dense ? sparse(types::float32) | types::float32 : sparse(types::float32)},
+                {"I", types::int64}}};
   static constexpr op::Attributes<> attributes{};
   constexpr void infer(op::Infer& i) const { i.out(0, DType::int64, {}); }
   Value compute(const Value& x) const {
@@ -71,6 +73,8 @@ struct CountStored {
     return n;
   }
 };
+using CountStored = Count<true>;
+using CountSparse = Count<false>;
 struct Pack {
   static constexpr op::Spec spec{.name = "Pack",
                                  .domain = "local",
@@ -99,6 +103,7 @@ struct Unpack {
 Registry own_registry() {
   Registry r = standard_registry();
   r.add<CountStored>();
+  r.add<CountSparse>();
   r.add<Pack>();
   r.add<Unpack>();
   return r;
@@ -108,9 +113,10 @@ TEST_CASE("a sparse constant stays sparse for operators that take it") {
   const Registry registry = own_registry();
   Model m = parse_text(R"(
     <ir_version: 10, opset_import: ["" : 21, "local" : 1]>
-    main (bool c) => (int64 n, float[2, 3] y, int64 inner, sparse_tensor(float[2, 3]) w)
+    main (bool c) => (int64 n, float[2, 3] y, int64 inner, int64 stored, sparse_tensor(float[2, 3]) w)
     {
       n = local.CountStored (w)
+      stored = local.CountSparse (w)
       y = Neg (w)
       inner = If (c) <then_branch = t () => (int64 a) { a = local.CountStored (w) },
                       else_branch = e () => (int64 b) { v = ReduceSum <keepdims = 0> (w)  b = Cast <to = 7> (v) }>
@@ -128,12 +134,14 @@ TEST_CASE("a sparse constant stays sparse for operators that take it") {
   s.mutable_indices()->add_int64_data(4);
   s.add_dims(2);
   s.add_dims(3);
+  for (const Diagnostic& d : check(m, {.registry = &registry, .full = true})) FAIL_CHECK(to_string(d));
   const Session session(m.graph({.registry = &registry}));
   Tensor<bool> c(Extents{});
   for (bool which : {true, false}) {
     c[0] = which;
     Outputs out = session.run({{"c", c}});
     CHECK(out["n"].view<int64_t>()[0] == 2);
+    CHECK(out["stored"].view<int64_t>()[0] == 2);
     CHECK(out["y"].view<float>()[4] == -6);
     CHECK(out["inner"].view<int64_t>()[0] == (which ? 2 : 11));
     CHECK(out["w"].is_sparse_tensor());

@@ -86,7 +86,8 @@ struct TypeRule {
 
 inline constexpr TypeRule type_rules[] = {
     {.op = "BitCast", .alone = true},
-    {.op = "MurmurHash3", .alone = true},  // of bytes
+    {.op = "MurmurHash3", .alone = true},          // of bytes
+    {.op = "SparseToDenseMatMul", .alone = true},  // which scales floats alone
     // A sum of many products, a softmax or a normalisation is rounded more often than one product. RoiAlign
     // rounds coordinates, between which elements may be far apart. A weight that one type rounds
     // to 0 gives NaN with an infinity.

@@ -46,6 +46,7 @@
 #include "tenon/op/com.microsoft/simplified_layer_normalization.hpp"
 #include "tenon/op/com.microsoft/skip_layer_normalization.hpp"
 #include "tenon/op/com.microsoft/skip_simplified_layer_normalization.hpp"
+#include "tenon/op/com.microsoft/sparse_to_dense_mat_mul.hpp"
 #include "tenon/op/com.microsoft/tokenizer.hpp"
 #include "tenon/op/framework/registry.hpp"
 

@@ -5,6 +5,7 @@
 
 #include "tenon/kernels/move/scatter.hpp"
 #include "tenon/op/families/movement.hpp"
+#include "tenon/op/families/sparse.hpp"
 #include "tenon/op/framework/attribute.hpp"
 
 namespace tenon::TENON_ABI::op {
@@ -13,27 +14,20 @@ namespace constant_detail {
 
 /// The dense form of a sparse tensor. Error{invalid_shape, out_of_range} if it is not well-formed.
 inline AnyTensor dense(std::string_view name, const SparseTensor& s, Allocator& allocator) {
+  check_sparse(name, s);
   AnyTensor t = AnyTensor::uninitialized(s.values.dtype(), s.extents, allocator);
   if (t.dtype() != DType::string && t.size() > 0)
     std::memset(t.out().data(), 0, static_cast<std::size_t>(t.bytes()));
   const bool coordinates = s.indices.rank() == 2;
-  const int depth = coordinates ? s.extents.size() : 1;
-  const int64_t count = s.values.size(), offsets[] = {t.size()}, one[] = {1};
-  if (s.indices.dtype() != DType::int64 || s.indices.rank() < 1 || s.indices.rank() > 2 ||
-      s.indices.extents()[0] != count || (coordinates && s.indices.extents()[1] != depth))
-    raise(ErrorCode::invalid_shape, name, "indices ", to_string(s.indices.extents()), " do not fit ", count,
-          " values of ", to_string(s.extents));
+  const int64_t offsets[] = {t.size()}, one[] = {1};
   const Extents strides = dense_strides(s.extents);
-  const kernels::ScatterPlan plan{.indices = static_cast<const int64_t*>(s.indices.data()),
-                                  .count = count,
-                                  .depth = depth,
-                                  .extents = coordinates ? s.extents.data() : offsets,
-                                  .strides = coordinates ? strides.data() : one,
-                                  .inner = 1};
-  for (int64_t k = 0; k < count * depth; ++k)
-    if (plan.indices[k] < 0 || plan.indices[k] >= plan.extents[k % depth])
-      raise(ErrorCode::out_of_range, name, "index ", plan.indices[k], " outside of ", to_string(s.extents));
-  kernels::scatter_nd(t.dtype(), t.out().data(), s.values.data(), plan);
+  kernels::scatter_nd(t.dtype(), t.out().data(), s.values.data(),
+                      {.indices = static_cast<const int64_t*>(s.indices.data()),
+                       .count = s.values.size(),
+                       .depth = coordinates ? s.extents.size() : 1,
+                       .extents = coordinates ? s.extents.data() : offsets,
+                       .strides = coordinates ? strides.data() : one,
+                       .inner = 1});
   return t;
 }
 
