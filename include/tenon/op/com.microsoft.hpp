@@ -17,8 +17,10 @@
 #include "tenon/op/com.microsoft/fused_mat_mul.hpp"
 #include "tenon/op/com.microsoft/gather_block_quantized.hpp"
 #include "tenon/op/com.microsoft/gelu.hpp"
+#include "tenon/op/com.microsoft/grid_sample.hpp"
 #include "tenon/op/com.microsoft/group_norm.hpp"
 #include "tenon/op/com.microsoft/group_query_attention.hpp"
+#include "tenon/op/com.microsoft/inverse.hpp"
 #include "tenon/op/com.microsoft/layer_normalization.hpp"
 #include "tenon/op/com.microsoft/linear_attention.hpp"
 #include "tenon/op/com.microsoft/mat_mul_bnb4.hpp"
@@ -48,6 +50,7 @@
 #include "tenon/op/com.microsoft/skip_simplified_layer_normalization.hpp"
 #include "tenon/op/com.microsoft/sparse_to_dense_mat_mul.hpp"
 #include "tenon/op/com.microsoft/tokenizer.hpp"
+#include "tenon/op/com.microsoft/trilu.hpp"
 #include "tenon/op/framework/registry.hpp"
 
 namespace tenon::TENON_ABI {

@@ -280,6 +280,20 @@ const operators = [
     const d = g.draw, k = d.between(1, 20), [m, n] = [d.between(1, 6), d.between(1, 6)];
     g.add('CDist', {metric: d.of(['euclidean', 'sqeuclidean'])}, [g.fresh('float', [m, k]), g.fresh('float', [n, k])], [['float', [m, n]]]);
   },
+  g => {
+    const d = g.draw, x = g.any('float', rank(2, 3, 4), shape(g, d.between(2, 4)));
+    g.add('Trilu', {upper: maybe(g, d.below(2))}, [x, d.oneIn(2) ? g.given('int64', [], [d.between(-4, 4)]) : null], [['float', x.extents]]);
+  },
+  g => {
+    const d = g.draw, x = g.any('float', rank(4), shape(g, 4)), [b, c] = x.extents, [h, w] = shape(g, 2, 4)();
+    g.add('GridSample', {align_corners: maybe(g, d.below(2)), mode: maybe(g, d.of(['bilinear', 'nearest', 'bicubic'])), padding_mode: maybe(g, d.of(['zeros', 'border', 'reflection']))},
+      [x, g.fresh('float', [b, h, w, 2], -1.5, 1.5)], [['float', [b, c, h, w]]]);
+  },
+  g => {
+    const d = g.draw, n = d.between(1, 8), e = [...shape(g, d.below(3), 3)(), n, n];
+    const values = Array.from({length: size(e)}, (_, k) => d.real(-1, 1) + (k % (n * n) % (n + 1) === 0 ? n : 0));  // far from singular
+    g.add('Inverse', {}, [g.given('float', e, values)], [['float', e]]);
+  },
   experts(false), experts(true), attention(false), attention(true),
   g => {
     const d = g.draw, heads = d.between(1, 3), q = sequence(g, heads), [b, s, h] = q.extents, four = d.oneIn(4), keys = d.between(1, 5), past = d.oneIn(2) ? d.between(0, 3) : -1, v = !four && past < 0 && d.oneIn(3) ? heads * d.between(1, 4) : h;
