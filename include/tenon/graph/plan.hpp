@@ -154,7 +154,9 @@ class Planner {
     }
     for (std::size_t k = 0; k < n.outputs.size(); ++k) {
       const ValueId v = n.outputs[k];
-      if (!program_.used(v) && n.op.spec().output(static_cast<int>(k)).arity == op::Arity::optional) continue;
+      const bool left_out =
+          !program_.used(v) && n.op.spec().output(static_cast<int>(k)).arity == op::Arity::optional;
+      if (left_out && !n.op.spec().results_decide) continue;
       if (k == 0 && n.op.spec().memory == op::Memory::elementwise && overwrite(s, n, v)) continue;
       place_result(v, s);
       if (n.op.spec().memory == op::Memory::join) adopt(n, v);

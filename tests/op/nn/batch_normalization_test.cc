@@ -1,5 +1,6 @@
 #include "tenon/op/nn/batch_normalization.hpp"
 
+#include "tenon/graph/session.hpp"
 #include "tests/op/stated.hpp"
 
 namespace tenon {
@@ -92,6 +93,21 @@ TEST_CASE("BatchNormalization: training") {
       op::BatchNormalization{epsilon, momentum, 1},
       {t<float>({0, 1}, {}), t<float>({1}, {1}), t<float>({1}, {0}), t<float>({1}, {0}), t<float>({1}, {0})},
       {t<float>({0, 1}, {}), t<float>({1}, {nan}), t<float>({1}, {nan})});
+}
+
+TEST_CASE("BatchNormalization: before version 14 results that nothing reads make a node train, too") {
+  const Value x = t<float>({2, 1}, {1, 3}), one = t<float>({1}, {1}), zero = t<float>({1}, {0});
+  const op::BatchNormalization_1 op{.epsilon = 1e-12f, .is_test = 1};
+  for (int version : {7, 9})
+    for (std::size_t results : {1, 2, 5}) {
+      Graph g;
+      const std::vector<ValueId> in{g.add_input("x", DType::float32, {2, 1}),
+                                    g.add_constant({}, one.tensor()), g.add_constant({}, zero.tensor()),
+                                    g.add_constant({}, zero.tensor()), g.add_constant({}, one.tensor())};
+      g.add_output("y", g.add_node({}, any(op, version), in, std::vector<std::string>(results))[0]);
+      check_equal(Session(std::move(g)).run({{"x", x}})[0], results == 1 ? x : t<float>({2, 1}, {-1, 1}),
+                  1e-5);
+    }
 }
 
 TEST_CASE("BatchNormalization: before version 9 each element can be a channel") {

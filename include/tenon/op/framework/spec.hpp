@@ -212,9 +212,10 @@ struct Spec {
   Memory memory = elements == Elements::function || elements == Elements::arithmetic ? Memory::elementwise
                                                                                      : Memory::fresh;
   Workspace workspace = Workspace::planned;
-  bool deterministic = true;  ///< false: may not be folded into a constant
-  bool linked = false;        ///< true: `compute` calls functions of a library that programs link
-  int16_t until = always;     ///< the last opset version, for an operator that was withdrawn after it
+  bool deterministic = true;    ///< false: may not be folded into a constant
+  bool linked = false;          ///< true: `compute` calls functions of a library that programs link
+  bool results_decide = false;  ///< true: which optional results a node has decides what it computes
+  int16_t until = always;       ///< the last opset version, for an operator that was withdrawn after it
   List<OldParam, 4> old_inputs{};
   List<OldParam, 2> old_outputs{};
   List<Update, 2> updates{};

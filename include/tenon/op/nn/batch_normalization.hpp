@@ -156,7 +156,8 @@ struct BatchNormalization_1 {
                                          {"saved_mean", "T", optional},
                                          {"saved_var", "T", optional}},
                              .types = {{"T", types::floats}},
-                             .memory = Memory::elementwise};
+                             .memory = Memory::elementwise,
+                             .results_decide = true};
   static constexpr Attributes attributes{consumed_inputs.required(),
                                          attr("epsilon", &BatchNormalization_1::epsilon),
                                          attr("is_test", &BatchNormalization_1::is_test).until(6),
