@@ -206,7 +206,13 @@ inline bool Program::expand(const Graph& graph, const Node& of_graph, const Node
     result = n.outputs[k];
   }
   add_values_of(from);
-  for (const Node& of_function : function->nodes()) add_from(from, of_function, options);
+  std::vector<ValueId> results;
+  for (std::size_t k = 0; k < n.outputs.size(); ++k) results.push_back(function->outputs()[k].second);
+  const std::vector<bool> needed = function->needed_by(results);
+  for (const Node& of_function : function->nodes())
+    if (std::ranges::any_of(of_function.outputs,
+                            [&](ValueId v) { return needed[static_cast<std::size_t>(v)]; }))
+      add_from(from, of_function, options);
   return true;
 }
 

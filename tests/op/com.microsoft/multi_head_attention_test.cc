@@ -74,6 +74,15 @@ TEST_CASE("com.microsoft.MultiHeadAttention: which keys the last query sees, kno
         {t<float>({0, many, 4}, {})});
 }
 
+TEST_CASE("com.microsoft.MultiHeadAttention: a session computes no scores that are no result") {
+  Graph g;
+  const ValueId q = g.add_input("q", DType::float32, {1, 2, 4});
+  g.add_output("y", node(g, op::com_microsoft::MultiHeadAttention{.num_heads = 2}, {q, q, q}));
+  const Session s(std::move(g));
+  CHECK(std::ranges::count_if(s.program().nodes(),
+                              [](const GraphNode& n) { return n.op.as<op::Attention>() != nullptr; }) == 1);
+}
+
 TEST_CASE("com.microsoft.MultiHeadAttention: errors") {
   using op::com_microsoft::MultiHeadAttention;
   const MultiHeadAttention two{.num_heads = 2};
