@@ -285,8 +285,8 @@ void Session::Core::with_inputs(const Feeds& feeds, Outputs& results, const RunO
     }
     const Value*& input = inputs[variant->pasts[n]];
     if (pair.kept) {
-      run.state->make_cache(n);
-      if (input != nullptr) run.state->caches_[n].start(input->tensor()), slot.started = true;
+      run.state->make_cache(n, pair.stacked);
+      if (input != nullptr) run.state->start_cache(n, input->tensor(), pair.stacked), slot.started = true;
       input = nullptr;
       continue;
     }

@@ -51,7 +51,7 @@ struct StateOptions {
 /// elements; a later run that changes them copies them while the result exists.
 /// - Where a present is its past followed by the steps of the run, and the past declares no number of steps,
 ///   it is a cache of pages: a run adds its steps and copies nothing, and attention reads the pages. Other
-///   readers get a copy.
+///   readers get a copy. A past (2, batch, heads, steps, size) of keys and values becomes two caches.
 /// - Where it is its past with some rows written (TensorScatter, GroupQueryAttention), runs write them in
 ///   place. A circular cache, or one that holds a window, loses earlier rows: each run copies it, and no step
 ///   can be cut off. `capacity` is the number of rows that are not declared.
@@ -125,7 +125,7 @@ class State {
   }
   bool has_value(std::string_view past) const {
     for (std::size_t k = 0; k < slots_.size(); ++k)
-      if (slots_[k].pair.past == past && (slots_[k].whole || caches_[k].past > 0)) return true;
+      if (slots_[k].pair.past == past && (slots_[k].whole || caches_[2 * k].past > 0)) return true;
     return false;
   }
   struct Slot {
@@ -134,6 +134,7 @@ class State {
     bool whole = false;      // a run has given it a value
     bool updated = false;    // runs write rows of it
     bool dropped = false;    // in place of earlier ones
+    bool stacked = false;    // its cache's second one has values, in place of one tensor of both
     bool started = false;    // its cache began with steps that the run under way was given
     int axis = -1;           // of its steps; -1: not known
     int64_t steps() const {  // -1: not known
@@ -148,7 +149,8 @@ class State {
     const auto lacks = [&](std::size_t k) {
       const Slot& s = slots_[k];
       const bool value = s.whole && !s.updated && !s.pair.constant;
-      return value || s.dropped ? s.steps() != steps : caches_[k].past > 0 && caches_[k].past != steps;
+      return value || s.dropped ? s.steps() != steps
+                                : caches_[2 * k].past > 0 && caches_[2 * k].past != steps;
     };
     std::size_t k = 0;
     while (k < slots_.size() && !lacks(k)) ++k;
@@ -157,14 +159,16 @@ class State {
   State(const StateOptions& options, const Pass* keep) : options_(options), keep_(keep) {}
   Allocator& allocator() const { return options_.allocator ? *options_.allocator : default_allocator(); }
   // Make the steps of a past a cache, or a value, for a program that has it so.
-  void make_cache(std::size_t k);
+  void make_cache(std::size_t k, bool stacked);
   void make_value(std::size_t k);
+  // Makes the steps of a tensor the past's cache, or two if it stacks keys and values.
+  void start_cache(std::size_t k, const AnyTensor& steps, bool stacked);
   StepCache no_steps() const { return {PagedRows(options_.page_steps, allocator(), options_.cache_type)}; }
 
   StateOptions options_;
   const Pass* keep_;  // keep_caches, so that sessions without states do not compile its operators
   std::vector<Slot> slots_;
-  std::vector<StepCache> caches_;  // one for each slot
+  std::vector<StepCache> caches_;  // two for each slot, the second of which has values if it is `stacked`
   std::vector<Storage> lent_;      // for each result, the past's memory that it may use
   std::vector<Value> results_;     // of a run: its outputs, then the presents that are no caches
   std::atomic<bool> running_ = false;

@@ -23,7 +23,7 @@ TENON_STATE State::State(StateOptions options) : State(options, &passes::keep_ca
         raise(ErrorCode::invalid_argument, "state", "'", s.pair.past == p.past ? p.past : p.present,
               "' is in two pairs");
     slots_.push_back({std::move(p)});
-    caches_.push_back(no_steps());
+    for (int cache = 0; cache < 2; ++cache) caches_.push_back(no_steps());
   }
   options_.pairs.clear();
 }
@@ -38,8 +38,8 @@ TENON_STATE void State::truncate(int64_t length) {
     if (s.whole && s.steps() < 0)
       refuse("'", s.pair.past,
              "' is no cache, and its axis of steps is not known: StatePair::axis states it");
-    refuse("'", s.pair.past, "' has ", s.whole ? s.steps() : caches_[k].past, " steps, but another past has ",
-           held);
+    refuse("'", s.pair.past, "' has ", s.whole ? s.steps() : caches_[2 * k].past,
+           " steps, but another past has ", held);
   }
   for (const StepCache& c : caches_)
     if (length < c.rows.begin())

@@ -33,29 +33,54 @@ inline Value first_past(const Graph& graph, const Graph::ValueEntry& past,
 
 }  // namespace detail
 
-inline void State::make_cache(std::size_t k) {
+inline void State::make_cache(std::size_t k, bool stacked) {
   Slot& slot = slots_[k];
+  if (caches_[2 * k].past > 0 && slot.stacked != stacked)
+    raise(ErrorCode::invalid_shape, "state", "'", slot.pair.past, "' has ", slot.stacked ? 5 : 4,
+          " axes, but this run's has ", stacked ? 5 : 4);
   if (!slot.whole) return;
   if (slot.updated)
     raise(ErrorCode::invalid_argument, "state", "'", slot.pair.past,
           "': runs write into it, so that its steps are not known, and this run adds steps");
-  caches_[k].start(slot.value.tensor());
+  start_cache(k, slot.value.tensor(), stacked);
   slot = Slot{std::move(slot.pair)};
+  slot.stacked = stacked;
+}
+
+inline void State::start_cache(std::size_t k, const AnyTensor& steps, bool stacked) {
+  StepCache first = no_steps(), second = no_steps();
+  const Extents& e = steps.extents();
+  if (!stacked) {
+    first.start(steps);
+  } else {
+    if (e.size() != 5 || e[0] != 2)
+      raise(ErrorCode::invalid_shape, "state", "'", slots_[k].pair.past, "': ", to_string(e),
+            " is no stack of keys and values");
+    const Extents half{e[1], e[2], e[3], e[4]};
+    first.start({steps.dtype(), steps.data(), half});
+    const auto* const bytes = static_cast<const std::byte*>(steps.data());
+    second.start({steps.dtype(), bytes + steps.bytes() / 2, half});
+  }
+  caches_[2 * k] = std::move(first), caches_[2 * k + 1] = std::move(second);
 }
 
 inline void State::make_value(std::size_t k) {
-  StepCache& cache = caches_[k];
+  const StepCache& cache = caches_[2 * k];
   Slot& slot = slots_[k];
   if (cache.past == 0) return;
   const PagedRows& rows = cache.rows;
   if (rows.begin() > 0)
     raise(ErrorCode::invalid_argument, "state", "'", slot.pair.past, "': the steps before ", rows.begin(),
           " were released, and this run reads them");
-  AnyTensor all = AnyTensor::uninitialized(
-      rows.dtype(), {rows.batch(), rows.heads(), cache.past, rows.size()}, allocator());
-  op::copy_steps(rows, all.out());
-  slot.value = std::move(all), slot.whole = true, slot.axis = 2;
-  cache = no_steps();
+  Extents extents{rows.batch(), rows.heads(), cache.past, rows.size()};
+  const Extents half = extents;
+  if (slot.stacked) extents = {2, half[0], half[1], half[2], half[3]};
+  AnyTensor all = AnyTensor::uninitialized(rows.dtype(), extents, allocator());
+  auto* const bytes = static_cast<std::byte*>(all.out().data());
+  op::copy_steps(rows, {rows.dtype(), bytes, half});
+  if (slot.stacked) op::copy_steps(caches_[2 * k + 1].rows, {rows.dtype(), bytes + all.bytes() / 2, half});
+  slot.value = std::move(all), slot.whole = true, slot.axis = slot.stacked ? 3 : 2;
+  for (const std::size_t c : {2 * k, 2 * k + 1}) caches_[c] = no_steps();
 }
 
 // A run with a state. What the run has added counts once it is committed.
@@ -70,7 +95,8 @@ class State::Run {
   Run& operator=(const Run&) = delete;
   ~Run() {
     for (std::size_t k = 0; k < state_.slots_.size(); ++k)  // the run has failed
-      if (std::exchange(state_.slots_[k].started, false)) state_.caches_[k] = state_.no_steps();
+      if (std::exchange(state_.slots_[k].started, false))
+        for (const std::size_t c : {2 * k, 2 * k + 1}) state_.caches_[c] = state_.no_steps();
     state_.results_.clear();
     state_.lent_.clear();
     state_.running_ = false;
@@ -134,7 +160,6 @@ class State::Run {
   }
   void keep(std::size_t k, const CachePair& pair) noexcept {
     Slot& slot = state_.slots_[k];
-    StepCache& cache = state_.caches_[k];
     slot.started = false;
     if (pair.output == CachePair::no_output) {
       slot.whole = true;
@@ -143,10 +168,13 @@ class State::Run {
     const bool replaced = replaces(k, pair);
     Value now = std::exchange(state_.results_[pair.output], {});
     if (pair.kept) {
-      slot.spare = std::move(now);
-      // The window of the run's first step, so that all of its steps can be cut off again.
-      if (pair.window >= 0) cache.rows.release(cache.past - pair.window);
-      cache.past = cache.rows.end();
+      slot.spare = std::move(now), slot.stacked = pair.stacked;
+      for (const std::size_t c : {2 * k, 2 * k + 1}) {
+        StepCache& cache = state_.caches_[c];
+        // The window of the run's first step, so that all of its steps can be cut off again.
+        if (pair.window >= 0) cache.rows.release(cache.past - pair.window);
+        cache.past = cache.rows.end();
+      }
     }
     if (!replaced) return;
     slot.whole = true, slot.updated = pair.updated, slot.dropped = pair.dropped;

@@ -194,11 +194,11 @@ struct StepCache {
   int64_t past = 0;  ///< the steps of complete runs; a run writes from here on
 
   /// Starts with the steps of a tensor (batch, heads, steps, size).
-  void start(const AnyTensor& t) {
-    const Extents& e = t.extents();
+  void start(AnyView t) {
+    const std::span<const int64_t> e = t.extents();
     if (e.size() != 4)
       raise(ErrorCode::invalid_shape, "cache", "it starts from a tensor of rank 4, not ", e.size());
-    if (t.size() == 0) return;
+    if (t.empty()) return;
     rows.expect(t.dtype(), e[0], e[1], e[3]);
     rows.write(0, e[2], t.data(), {e[1] * e[2] * e[3], e[2] * e[3], e[3]});
     past = rows.end();

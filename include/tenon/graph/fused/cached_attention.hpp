@@ -38,15 +38,16 @@ constexpr Dim stated_steps(const op::Infer& i, int k) { return i.propagates(k) ?
 }  // namespace detail
 
 /// Adds the steps of X to a cache. X is (batch, heads, steps, size), or (batch, steps, heads * size) if
-/// `heads` is not 0. Returns the number of steps that the cache then has.
+/// `heads` is not 0. Returns the number of steps that the cache then has. `after` is a result of what comes
+/// first.
 struct CacheAppend {
   int64_t cache = 0;
   int64_t heads = 0;
 
   static constexpr op::Attributes fields{op::attr("cache", &CacheAppend::cache),
                                          op::attr("heads", &CacheAppend::heads)};
-  static constexpr op::Spec spec =
-      detail::cache_spec("CacheAppend", {{"X", "T"}}, {{"steps", "tensor(int64)"}});
+  static constexpr op::Spec spec = detail::cache_spec(
+      "CacheAppend", {{"X", "T"}, {"after", "tensor(int64)", op::optional}}, {{"steps", "tensor(int64)"}});
 
   constexpr void infer(op::Infer& i) const {
     if (!i.expect_rank(0, heads > 0 ? 3 : 4)) return;
@@ -55,7 +56,8 @@ struct CacheAppend {
     i.out(0, Dims::of_rank(0));
   }
   template <class T>
-  void compute(op::Context& c, TensorView<const T> x, TensorView<int64_t> steps) const {
+  void compute(op::Context& c, TensorView<const T> x, TensorView<const int64_t>,
+               TensorView<int64_t> steps) const {
     StepCache& to = detail::cache_of(c, cache);
     const int64_t parts = heads > 0 ? heads : x.extent(1), count = x.extent(-2);
     to.rows.expect(dtype_of<T>, x.extent(0), parts, heads > 0 ? x.extent(2) / parts : x.extent(3));
@@ -78,25 +80,32 @@ struct CacheSteps {
   }
 };
 
-/// The extents (batch, heads, steps, size) of a cache of as many steps as stated; X is what CacheAppend adds.
+/// Of the extents (batch, heads, steps, size) of a cache of as many steps as stated the ones from `start` on
+/// and before `end`; X is what CacheAppend adds.
 struct CacheShape {
   int64_t heads = 0;
+  int64_t start = 0, end = 4;
 
-  static constexpr op::Attributes fields{op::attr("heads", &CacheShape::heads)};
+  static constexpr op::Attributes fields{op::attr("heads", &CacheShape::heads),
+                                         op::attr("start", &CacheShape::start),
+                                         op::attr("end", &CacheShape::end)};
   static constexpr op::Spec spec = detail::cache_spec("CacheShape", {{"X", "T"}, {"steps", "tensor(int64)"}},
                                                       {{"shape", "tensor(int64)"}});
 
   constexpr void infer(op::Infer& i) const {
-    i.out(0, {4});
+    const int count = static_cast<int>(std::max<int64_t>(end - start, 0));
+    i.out(0, {count});
     const Dims x = detail::head_extents(i, heads);
-    if (!x.ranked() || !i.out(0).propagated.begin(4)) return;
-    for (Dim d : {x[0], x[1], detail::stated_steps(i, 1), x[3]}) i.out(0).propagated.push_back(d);
+    if (!x.ranked() || !i.out(0).propagated.begin(count)) return;
+    const Dims all{x[0], x[1], detail::stated_steps(i, 1), x[3]};
+    for (int64_t d = start; d < end; ++d) i.out(0).propagated.push_back(all[static_cast<int>(d)]);
   }
   template <class T>
   void compute(TensorView<const T> x, TensorView<const int64_t> steps, TensorView<int64_t> shape) const {
-    const int64_t parts = heads > 0 ? heads : x.extent(1);
-    shape[0] = x.extent(0), shape[1] = parts, shape[2] = steps[0];
-    shape[3] = heads > 0 ? x.extent(2) / parts : x.extent(3);
+    const int64_t parts = heads > 0 ? heads : x.extent(1),
+                  size = heads > 0 ? x.extent(2) / parts : x.extent(3);
+    const int64_t all[] = {x.extent(0), parts, steps[0], size};
+    std::copy_n(all + start, shape.size(), shape.data());
   }
 };
 

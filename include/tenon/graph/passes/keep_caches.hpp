@@ -1,15 +1,19 @@
 // keep_caches: a past input and its present output become a cache of the run's State, to which the run adds
 // its steps where the graph copied the past. Attention reads the cache's pages. Where the present is the past
 // with some rows written, the run writes them in place. The present of a graph without the past is the first
-// part of a cache.
+// part of a cache. A past of five axes, (2, batch, heads, steps, size), becomes two caches, of keys and of
+// values.
 #pragma once
 
 #include "tenon/graph/fused/cached_attention.hpp"
 #include "tenon/graph/fused/fused_attention.hpp"
 #include "tenon/graph/passes/match.hpp"
 #include "tenon/op/nn/attention.hpp"
+#include "tenon/op/tensor/cast.hpp"
 #include "tenon/op/tensor/concat.hpp"
+#include "tenon/op/tensor/gather.hpp"
 #include "tenon/op/tensor/shape.hpp"
+#include "tenon/op/tensor/unsqueeze.hpp"
 
 namespace tenon::TENON_ABI::passes {
 
@@ -17,75 +21,176 @@ namespace detail {
 
 class KeptCaches {
  public:
-  explicit KeptCaches(Program& program) : p_(program), rows_(program.caches().size()) {}
+  explicit KeptCaches(Program& program) : p_(program), rows_(2 * program.caches().size()) {}
 
   void apply() {
-    for (std::size_t k = 0; k < rows_.size(); ++k) {
-      find_concat(k);
-      for (std::size_t v = 0; v < rows_.size(); ++v) find_attention(k, v);
+    for (std::size_t k = 0; k < pairs(); ++k) find_operands(k);
+    for (std::size_t c = 0; c < rows_.size(); ++c) {
+      find_concat(c);
+      for (std::size_t v = 0; v < rows_.size(); ++v) find_attention(c, v);
     }
-    for (std::size_t k = 0; k < rows_.size(); ++k) find_fresh(k);
-    for (std::size_t k = 0; k < rows_.size(); ++k)
-      if (rows_[k].node >= 0 && rows_[k].attention < 0) append(k);
-    for (std::size_t k = 0; k < rows_.size(); ++k)
-      if (rows_[k].attention >= 0) replace_attention(k);
-    for (std::size_t k = 0; k < rows_.size(); ++k)
-      if (rows_[k].node < 0) find_update(k);
-      else if (rows_[k].fresh != present(k)) serve_readers(k);
+    for (std::size_t k = 0; k < pairs(); ++k) drop_single_half(k);
+    for (std::size_t k = 0; k < pairs(); ++k) find_fresh(k);
+    for (std::size_t c = 0; c < rows_.size(); ++c)
+      if (rows_[c].node >= 0 && rows_[c].attention < 0) append(c);
+    for (std::size_t c = 0; c < rows_.size(); ++c)
+      if (rows_[c].attention >= 0) replace_attention(c);
+    for (std::size_t k = 0; k < pairs(); ++k)
+      if (rows_[2 * k].node < 0) find_update(k);
+    for (std::size_t c = 0; c < rows_.size(); ++c)
+      if (rows_[c].node >= 0 && rows_[c].fresh != present(c / 2)) serve_readers(c);
     count_steps();
   }
 
  private:
-  // A cache that the graph makes.
+  // A cache that the graph makes. Pair k has number 2k, and 2k + 1 for its values if it stacks keys and
+  // values.
   struct Rows {
-    int node = -1;       // the Concat or Attention that makes the present
-    ValueId fresh = -1;  // what it appends
-    int64_t heads = 0;   // of `fresh`, if it has rank 3
-    int attention = -1;  // of the keys of an Attention: the cache of its values
-    ValueId steps = -1;  // what CacheAppend returns
+    ValueId past = -1, present = -1;  // as `node` reads and makes them, as halves of the pair or in float
+    bool widened = false;             // in float, of a pair of 16 bits
+    int stacking = -1;                // what reads `present` to make the pair's, which nothing else reads
+    int node = -1;                    // the Concat or Attention that makes the present
+    ValueId fresh = -1;               // what it appends
+    int64_t heads = 0;                // of `fresh`, if it has rank 3
+    int attention = -1;               // of the keys of an Attention: the cache of its values
+    ValueId steps = -1;               // what CacheAppend returns
   };
 
+  std::size_t pairs() const { return rows_.size() / 2; }
   CachePair& pair(std::size_t k) const { return p_.caches()[k]; }
   ValueId present(std::size_t k) const { return p_.outputs()[pair(k).output]; }
   /// Whether the present is another one in each run, of which nothing is decided yet.
   bool is_open(std::size_t k) const {
-    return rows_[k].node < 0 && !pair(k).constant && pair(k).output != CachePair::no_output;
+    return rows_[2 * k].node < 0 && !pair(k).constant && pair(k).output != CachePair::no_output;
   }
   bool may_keep(std::size_t k) const {
     return is_open(k) && (pair(k).past < 0 || may_grow(pair(k).past)) && !p_.is_captured(present(k));
   }
   bool may_grow(ValueId past) const {
     const Dims& d = p_.info(past).dims;
-    const bool fixed = d.ranked() && d.rank() == 4 && d[2].known();
+    const bool fixed = d.ranked() && d.rank() >= 4 && d[d.rank() - 2].known();
     return !fixed && !p_.is_captured(past);
   }
 
+  /// What nodes read of the pair's past, and make for its present.
+  void find_operands(std::size_t k) {
+    if (!may_keep(k)) return;
+    Rows& r = rows_[2 * k];
+    if (pair(k).past < 0) {
+      r.present = present(k);
+      return;
+    }
+    const Dims& d = p_.info(pair(k).past).dims;
+    const int n = p_.maker(present(k));
+    if (d.ranked() && d.rank() == 5 && n >= 0) {
+      if (find_halves(k, n)) return;
+      p_.skipped(n, "'", name(k),
+                 "' is copied in every run: it is no stack of keys and values that Gathers alone read");
+    }
+    r.past = pair(k).past, r.present = present(k);
+    look_through_casts(k, r);
+  }
+  /// The past is read by Gathers of either half, and node n stacks the halves of the present.
+  bool find_halves(std::size_t k, int n) {
+    const ValueId past = pair(k).past;
+    const auto* stack = p_.node(n).op.as<op::Concat>();
+    if (stack == nullptr || p_.node(n).inputs.size() != 2 || !stack->axis ||
+        resolve_axis(*stack->axis, 5) != 0 || !p_.info(past).dims[0].is(2) || p_.is_output(past))
+      return false;
+    Rows halves[2];
+    for (const int m : std::vector<int>(p_.readers(past).begin(), p_.readers(past).end())) {
+      const auto* gather = p_.node(m).op.as<op::Gather>();
+      if (gather == nullptr || resolve_axis(gather->axis, 5) != 0) return false;
+      const AnyTensor* at = constant(p_.node(m).inputs[1]);
+      const auto half =
+          at != nullptr && at->rank() == 0 ? number(p_, p_.node(m).inputs[1], past) : std::nullopt;
+      if (!half || std::abs(*half + 0.5) > 1.5) return false;
+      Rows& r = halves[*half == 1 || *half == -1 ? 1 : 0];
+      if (r.past >= 0 || p_.is_captured(p_.node(m).outputs[0])) return false;
+      r.past = p_.node(m).outputs[0];
+    }
+    for (const int h : {0, 1}) {
+      Rows& r = halves[h];
+      const int m = p_.maker(p_.node(n).inputs[h]);
+      if (r.past < 0 || m < 0 || p_.node(m).op.as<op::Unsqueeze>() == nullptr) return false;
+      const AnyTensor* axes = constant(p_.node(m).inputs[1]);
+      if (axes == nullptr || axes->size() != 1 ||
+          resolve_axis(*static_cast<const int64_t*>(axes->data()), 5) != 0)
+        return false;
+      r.present = p_.node(m).inputs[0];
+      if (is_unread(k) && p_.only_reader(p_.node(m).outputs[0]) == n) r.stacking = m;
+      look_through_casts(k, r);
+    }
+    pair(k).stacked = true, pair(k).axis = 3;
+    rows_[2 * k] = halves[0], rows_[2 * k + 1] = halves[1];
+    return true;
+  }
+  /// Whether a pair's present is for the state alone.
+  bool is_unread(std::size_t k) const {
+    return p_.readers(present(k)).empty() && std::ranges::count(p_.outputs(), present(k)) == 1;
+  }
+  const AnyTensor* constant(ValueId v) const {
+    return v >= 0 && p_.stored(v).is_tensor() ? &p_.constant(v).tensor() : nullptr;
+  }
+  /// A past of 16 bits that is read in float, and whose present is made in float, is kept in 16 bits.
+  void look_through_casts(std::size_t k, Rows& r) const {
+    const int before = p_.only_reader(r.past), after = p_.maker(r.present);
+    const auto casts = [&](int n) { return n >= 0 && p_.node(n).op.as<op::Cast>() != nullptr; };
+    if (!casts(before) || !casts(after)) return;
+    const ValueId wide = p_.node(before).outputs[0], made = p_.node(after).inputs[0];
+    const DType type = p_.info(r.past).type.element;
+    if ((type != DType::float16 && type != DType::bfloat16) || p_.info(wide).type.element != DType::float32 ||
+        p_.info(made).type.element != DType::float32 || p_.is_captured(wide))
+      return;
+    const bool is_private =
+        r.present == present(k) ? is_unread(k) : r.stacking >= 0 && p_.only_reader(r.present) == r.stacking;
+    r.stacking = is_private ? after : -1;
+    r.past = wide, r.present = made, r.widened = true;
+  }
+  /// Of a pair that stacks keys and values, both become caches or neither does.
+  void drop_single_half(std::size_t k) {
+    Rows &keys = rows_[2 * k], &values = rows_[2 * k + 1];
+    if (!pair(k).stacked || (keys.node >= 0 && values.node >= 0)) return;
+    p_.skipped(p_.maker(present(k)), "'", name(k),
+               "' is copied in every run: no Concat or Attention adds steps to its halves");
+    pair(k).stacked = false;
+    keys.node = values.node = keys.attention = values.attention = -1;
+  }
+
   /// Present = Concat(past, fresh) along the steps.
-  void find_concat(std::size_t k) {
-    const int n = may_keep(k) && pair(k).past >= 0 ? p_.maker(present(k)) : -1;
-    if (n < 0) return;
+  void find_concat(std::size_t c) {
+    const Rows& r = rows_[c];
+    const int n = r.past >= 0 ? p_.maker(r.present) : -1;
+    if (n < 0 || r.node >= 0) return;
     const auto* concat = p_.node(n).op.as<op::Concat>();
     const std::vector<ValueId>& in = p_.node(n).inputs;
-    if (concat == nullptr || in.size() != 2 || in[0] != pair(k).past || in[1] == in[0]) return;
+    if (concat == nullptr || in.size() != 2 || in[0] != r.past || in[1] == in[0]) return;
     const Dims& fresh = p_.info(in[1]).dims;
-    if (fresh.ranked() && concat->axis) pair(k).axis = resolve_axis(*concat->axis, fresh.rank());
-    if (!fresh.ranked() || fresh.rank() != 4 || pair(k).axis != 2 || !is_fused_type(p_, in[1]))
+    const bool is_half = pair(c / 2).stacked;
+    if (!is_half && fresh.ranked() && concat->axis)
+      pair(c / 2).axis = resolve_axis(*concat->axis, fresh.rank());
+    if (!fresh.ranked() || fresh.rank() != 4 || !concat->axis || resolve_axis(*concat->axis, 4) != 2 ||
+        !is_fused_type(p_, in[1]))
       return p_.skipped(n, "it does not append steps of (batch, heads, steps, size)");
-    rows_[k] = {n, in[1], 0, -1, -1};
+    if (!fits_cache(c, in[1])) return p_.skipped(n, wide_steps);
+    keep(c, n, in[1], 0, -1);
   }
   /// Presents k and v are an Attention's present_key and present_value.
   void find_attention(std::size_t k, std::size_t v) {
-    if (k == v || !may_keep(k) || !may_keep(v)) return;
-    const int n = p_.maker(present(k));
-    if (n < 0 || p_.maker(present(v)) != n) return;
+    if (k == v || rows_[k].present < 0 || rows_[v].present < 0 || rows_[k].node >= 0 || rows_[v].node >= 0)
+      return;
+    if ((pair(k / 2).stacked || pair(v / 2).stacked) && k / 2 != v / 2) return;
+    const int n = p_.maker(rows_[k].present);
+    if (n < 0 || p_.maker(rows_[v].present) != n) return;
     const Graph::Node& node = p_.node(n);
     const auto operand = [&](std::size_t i) { return i < node.inputs.size() ? node.inputs[i] : -1; };
     const auto* attention = node.op.as<op::Attention>();
-    if (attention == nullptr || node.outputs.size() < 3 || node.outputs[1] != present(k) ||
-        node.outputs[2] != present(v) || operand(4) != pair(k).past || operand(5) != pair(v).past ||
+    if (attention == nullptr || node.outputs.size() < 3 || node.outputs[1] != rows_[k].present ||
+        node.outputs[2] != rows_[v].present || operand(4) != rows_[k].past || operand(5) != rows_[v].past ||
         operand(6) >= 0)  // the number of keys that count, which there is without a past alone
       return;
-    pair(k).axis = pair(v).axis = 2;
+    for (const std::size_t c : {k, v})
+      if (!pair(c / 2).stacked) pair(c / 2).axis = 2;
     if (node.outputs.size() > 3 && (!p_.readers(node.outputs[3]).empty() || p_.is_output(node.outputs[3])))
       return p_.skipped(n, "its scores are read");
     const Dims &q = p_.info(node.inputs[0]).dims, &value = p_.info(node.inputs[2]).dims;
@@ -94,9 +199,20 @@ class KeptCaches {
         !is_fused_type(p_, node.inputs[1]) || !is_fused_type(p_, node.inputs[2]))
       return p_.skipped(n,
                         "it is of no float32, float16 or bfloat16, or the size of its values is not known");
+    if (!fits_cache(k, node.inputs[1]) || !fits_cache(v, node.inputs[2])) return p_.skipped(n, wide_steps);
     const int64_t heads = packed ? *attention->kv_num_heads : 0;
-    rows_[k] = {n, node.inputs[1], heads, static_cast<int>(v), -1};
-    rows_[v] = {n, node.inputs[2], heads, -1, -1};
+    keep(k, n, node.inputs[1], heads, static_cast<int>(v));
+    keep(v, n, node.inputs[2], heads, -1);
+  }
+  /// Whether steps that a cache of 16 bits holds are the ones that the graph reads in float.
+  bool fits_cache(std::size_t c, ValueId fresh) const {
+    const Graph::Node* const cast = rows_[c].widened ? made_by<op::Cast>(p_, fresh) : nullptr;
+    return !rows_[c].widened ||
+           (cast != nullptr && p_.info(cast->inputs[0]).type == p_.info(pair(c / 2).past).type);
+  }
+  void keep(std::size_t c, int n, ValueId fresh, int64_t heads, int attention) {
+    Rows& r = rows_[c];
+    r.node = n, r.fresh = fresh, r.heads = heads, r.attention = attention;
   }
 
   /// The present of a graph without the past: all of its steps are fresh, and the graph reads them itself.
@@ -106,7 +222,7 @@ class KeptCaches {
     const Dims& d = p_.info(present(k)).dims;
     if (n < 0 || !d.ranked() || d.rank() != 4 || !is_fused_type(p_, present(k))) return;
     p_.applied(n, "its result is the first part of a cache");
-    rows_[k] = {n, present(k), 0, -1, -1};
+    keep(2 * k, n, present(k), 0, -1);
   }
 
   /// The present is the past with rows written, and the past has no other readers.
@@ -122,12 +238,21 @@ class KeptCaches {
     pair(k).dropped = pair(k).updated && node.op.drops_rows();
   }
 
-  void append(std::size_t k) {
-    Rows& r = rows_[k];
+  void append(std::size_t c) {
+    Rows& r = rows_[c];
+    if (r.widened) r.fresh = made_by<op::Cast>(p_, r.fresh)->inputs[0];
+    std::vector<ValueId> in{r.fresh};
+    // The keys' number of steps, or the values', whichever comes last, stands for both.
+    if (const Rows& other = rows_[c ^ 1]; pair(c / 2).stacked && other.steps >= 0) in.push_back(other.steps);
     r.steps = p_.add_node(r.node,
                           AnyOperator::make<CacheAppend, fused_types.tensor>(
-                              {.cache = static_cast<int64_t>(k), .heads = r.heads}),
-                          {r.fresh})[0];
+                              {.cache = static_cast<int64_t>(c), .heads = r.heads}),
+                          std::move(in))[0];
+    last_steps_[c / 2] = r.steps;
+  }
+  ValueId converted(int of, ValueId x, DType type) {
+    return p_.add_node(
+        of, AnyOperator::make<op::Cast, fused_types.tensor>({.to = static_cast<int64_t>(type)}), {x})[0];
   }
 
   void replace_attention(std::size_t k) {
@@ -153,7 +278,8 @@ class KeptCaches {
   /// Makes `cached` the maker of what reads `y`.
   void put(int n, const CachedAttention& cached, ValueId q, ValueId mask, ValueId y) {
     const auto k = static_cast<std::size_t>(cached.keys), v = static_cast<std::size_t>(cached.values);
-    p_.applied(n, "reads the caches of '", name(k), "' and '", name(v), "'");
+    if (k / 2 == v / 2) p_.applied(n, "reads the caches of '", name(k / 2), "'");
+    else p_.applied(n, "reads the caches of '", name(k / 2), "' and '", name(v / 2), "'");
     std::vector<ValueId> in{q, rows_[k].steps, rows_[v].steps};
     if (mask >= 0) in.push_back(mask);
     const ValueId to =
@@ -166,53 +292,59 @@ class KeptCaches {
     return p_.entry(pair(k).past >= 0 ? pair(k).past : present(k)).name;
   }
   /// The cache has a reader of the last steps, of this number before each query; -1: of all.
-  void widen_window(std::size_t k, int64_t left) {
-    Window& w = windows_[k];
+  void widen_window(std::size_t c, int64_t left) {
+    Window& w = windows_[c / 2];
     w.unbounded |= left < 0;
     w.steps = std::max(w.steps, left);
   }
 
   /// What else reads the past and the present: attention, extents, and those that need a dense copy.
-  void serve_readers(std::size_t k) {
-    fuse_attention_of(k);
-    const Rows& r = rows_[k];
-    const ValueId past = pair(k).past, now = present(k);
+  void serve_readers(std::size_t c) {
+    fuse_attention_of(c);
+    const Rows& r = rows_[c];
     ValueId before = -1;
     const auto steps_of = [&](bool of_past) {
       if (!of_past) return r.steps;
       if (before < 0)
-        before = p_.add_node(r.node, AnyOperator::make(CacheSteps{static_cast<int64_t>(k)}), {})[0];
+        before = p_.add_node(r.node, AnyOperator::make(CacheSteps{static_cast<int64_t>(c)}), {})[0];
       return before;
     };
     for (const bool of_past : {true, false}) {
-      const ValueId x = of_past ? past : now;
+      const ValueId x = of_past ? r.past : r.present;
       if (x < 0) continue;
       for (const int m : std::vector<int>(p_.readers(x).begin(), p_.readers(x).end())) {
         const auto* shape = p_.node(m).op ? p_.node(m).op.as<op::Shape>() : nullptr;
-        if (shape == nullptr || shape->start != 0 || shape->end) continue;
-        p_.replace(m, AnyOperator::make<CacheShape, fused_types.tensor>({r.heads}),
+        if (shape == nullptr) continue;
+        const auto axis = [](int64_t a) { return std::clamp<int64_t>(a < 0 ? a + 4 : a, 0, 4); };
+        p_.replace(m,
+                   AnyOperator::make<CacheShape, fused_types.tensor>(
+                       {r.heads, axis(shape->start), axis(shape->end.value_or(4))}),
                    {r.fresh, steps_of(of_past)});
       }
-      bool read = std::ranges::count(p_.outputs(), x) > (of_past ? 0 : 1);
-      for (const int m : p_.readers(x)) read |= m != r.node;
+      const bool is_present = !of_past && x == present(c / 2);
+      bool read = std::ranges::count(p_.outputs(), x) > (is_present ? 1 : 0);
+      for (const int m : p_.readers(x)) read |= m != r.node && m != r.stacking;
       if (!read) continue;
-      p_.skipped(r.node, "'", p_.entry(x).name, "' has other readers, which get a copy in every run");
-      widen_window(k, -1);
-      p_.redirect(
-          x, p_.add_node(r.node,
-                         AnyOperator::make<CacheRows, fused_types.tensor>({static_cast<int64_t>(k), r.heads}),
-                         {r.fresh, steps_of(of_past)})[0]);
+      const std::string& named = p_.entry(x).name;
+      p_.skipped(r.node, "'", named.empty() ? name(c / 2) : named,
+                 "' has other readers, which get a copy in every run");
+      widen_window(c, -1);
+      ValueId rows = p_.add_node(
+          r.node, AnyOperator::make<CacheRows, fused_types.tensor>({static_cast<int64_t>(c), r.heads}),
+          {r.fresh, steps_of(of_past)})[0];
+      if (r.widened) rows = converted(r.node, rows, DType::float32);
+      p_.redirect(x, rows);
     }
   }
   /// FusedAttention whose keys are present k.
   void fuse_attention_of(std::size_t k) {
-    const ValueId keys = present(k);
+    const ValueId keys = rows_[k].present;
     for (const int m : std::vector<int>(p_.readers(keys).begin(), p_.readers(keys).end())) {
       const Graph::Node& node = p_.node(m);
       const auto* fused = node.op ? node.op.as<FusedAttention>() : nullptr;
       if (fused == nullptr || fused->heads != 0 || node.inputs[1] != keys || node.inputs[0] == keys) continue;
       for (std::size_t v = 0; v < rows_.size(); ++v) {
-        if (v == k || rows_[v].node < 0 || node.inputs[2] != present(v)) continue;
+        if (v == k || rows_[v].node < 0 || node.inputs[2] != rows_[v].present) continue;
         const Dim size = p_.info(rows_[v].fresh).dims[3];
         if (!size.known()) continue;
         const CachedAttention cached{.keys = static_cast<int64_t>(k),
@@ -230,13 +362,16 @@ class KeptCaches {
   /// The program returns the number of a cache's steps in place of the present: a run adds its steps even if
   /// nothing that is asked for reads them.
   void count_steps() {
-    for (std::size_t k = 0; k < rows_.size(); ++k) {
-      if (rows_[k].node < 0) continue;
+    for (std::size_t k = 0; k < pairs(); ++k) {
+      if (rows_[2 * k].node < 0) continue;
       const Window& w = windows_[k];
       pair(k).kept = true, pair(k).window = w.unbounded ? -1 : w.steps;  // without a reader, -1 as well
-      p_.set_output(pair(k).output, rows_[k].steps);
+      p_.set_output(pair(k).output, last_steps_[k]);
     }
   }
+
+  static constexpr std::string_view wide_steps =
+      "its past is of 16 bits and copied in every run, because its steps are of 32 bits";
 
   struct Window {
     int64_t steps = -1;
@@ -245,7 +380,8 @@ class KeptCaches {
 
   Program& p_;
   std::vector<Rows> rows_;
-  std::vector<Window> windows_ = std::vector<Window>(rows_.size());
+  std::vector<Window> windows_ = std::vector<Window>(pairs());
+  std::vector<ValueId> last_steps_ = std::vector<ValueId>(pairs(), -1);  // of a pair's caches
 };
 
 }  // namespace detail
