@@ -41,6 +41,9 @@ struct AttentionBody {
   Dim batch{}, keys{}, past{};    ///< extents as far as they are known
   Dim steps{};                    ///< of q; unknown: as many as keys
   Dims mask_dims{};
+  /// If k and v have the past in their first rows, which `lower` writes there: the past steps, the new ones,
+  /// and their sum for each entry of the batch.
+  int32_t held = -1, own = -1, ends = -1;
 
   /// Whether the extents suffice for `lower`.
   bool known() const {
@@ -60,11 +63,17 @@ struct AttentionBody {
     int32_t query = q;
     if (split_heads) query = by_heads(to, q);
     else attention.q_num_heads = attention.kv_num_heads = heads;
-    const std::vector<int32_t> made = to.add(attention, {query, k, v, addend, past_key, past_value}, 3);
+    const auto attend = [&](int results) {
+      if (ends < 0) return to.add(attention, {query, k, v, addend, past_key, past_value}, results);
+      return to.add(attention, {query, k, v, addend, -1, -1, ends}, results);
+    };
+    std::vector<int32_t> made = attend(ends < 0 ? 3 : 1);
     int32_t y = made[0];
     if (split_heads) y = reshaped(to, transposed(to, y, {0, 2, 1, 3}), {0, 0, -1});
+    made.resize(3, -1);
     attention.qk_matmul_output_mode = 2;
-    int32_t scores = to.add(attention, {query, k, v, addend, past_key, past_value}, 4)[3];
+    int32_t scores = attend(4)[3];
+    if (ends >= 0) scores = to.add(Slice{}, {scores, ints(to, {0}), all_keys(to), ints(to, {3})});
     // ONNX Runtime shows keys that come later with the least float.
     if (is_causal && type == DType::float32) scores = to.add(Max{}, {scores, number(to, type, least)});
     return {y, made[1], made[2], scores};
@@ -78,7 +87,8 @@ struct AttentionBody {
   /// are more keys than queries; and it would not let hidden keys count as much as those that the mask gives
   /// the least float.
   bool causal_by_mask() const {
-    const bool more = steps.known() && (!keys.known() || keys.value() > steps.value());
+    const bool more =
+        steps.known() && (ends >= 0 ? !keys.same(steps) : !keys.known() || keys.value() > steps.value());
     return causal && !batch.is(0) && (more || (mask >= 0 && filter <= least));
   }
   /// Whether the addend of the scores needs a wider type than `type`, as ONNX Runtime computes halves in
@@ -99,25 +109,32 @@ struct AttentionBody {
     for (int32_t* x : {&wide.q, &wide.k, &wide.v, &wide.past_key, &wide.past_value, &wide.bias})
       if (*x >= 0) *x = converted(to, *x, type, DType::float32);
     std::vector<int32_t> made = wide.lower(to);
-    for (int32_t& x : made) x = converted(to, x, DType::float32, type);
+    for (int32_t& x : made)
+      if (x >= 0) x = converted(to, x, DType::float32, type);
     return made;
   }
-  /// The new steps are written to the past, and attend to these and the steps before them.
+  /// The new steps are written to the past, and attend to these and the steps before them. Rows are read
+  /// where they lie, unless they have to be wider.
   template <class L>
   std::vector<int32_t> lower_filled(L& to) const {
     using namespace function_body;
-    const int32_t count = reshaped(to, converted(to, filled, DType::int32, DType::int64), {1}),
-                  counts = to.add(Expand{}, {count, extent(to, q, batch, 0)});
+    const int32_t entries = extent(to, q, batch, 0);
     AttentionBody joined = *this;
-    joined.filled = -1, joined.past = Dim();
-    const auto written = [&](int32_t& past, int32_t x) {
-      const int32_t all = to.add(TensorScatter{.axis = 2}, {past, split_heads ? x : by_heads(to, x), counts});
-      past = to.add(Slice{}, {all, ints(to, {0}), count, ints(to, {2})});
-      return all;
+    joined.filled = -1, joined.past = Dim(), joined.past_key = joined.past_value = -1;
+    joined.held = reshaped(to, converted(to, filled, DType::int32, DType::int64), {1});
+    joined.own = extent(to, k, keys, split_heads ? 2 : 1);
+    const int32_t all = joined.all_keys(to), counts = to.add(Expand{}, {joined.held, entries});
+    joined.ends = to.add(Expand{}, {all, entries});
+    joined.split_heads = true;
+    const auto written = [&](int32_t past, int32_t& x) {
+      const int32_t rows =
+          to.add(TensorScatter{.axis = 2}, {past, split_heads ? x : by_heads(to, x), counts});
+      x = needs_float() ? to.add(Slice{}, {rows, ints(to, {0}), all, ints(to, {2})}) : rows;
+      return rows;
     };
-    const int32_t keys = written(joined.past_key, k), values = written(joined.past_value, v);
+    const int32_t present_key = written(past_key, joined.k), present_value = written(past_value, joined.v);
     const std::vector<int32_t> made = joined.lower(to);
-    return {made[0], keys, values, made[3]};
+    return {made[0], present_key, present_value, made[3]};
   }
   template <class L>
   int32_t by_heads(L& to, int32_t x) const {
@@ -126,9 +143,12 @@ struct AttentionBody {
   /// How many keys there are, past included.
   template <class L>
   int32_t all_keys(L& to) const {
-    using namespace function_body;
-    const int32_t own = extent(to, k, keys, split_heads ? 2 : 1);
-    return past_key < 0 ? own : to.add(Add{}, {own, extent(to, past_key, past, 2)});
+    const int32_t fresh = own >= 0 ? own : function_body::extent(to, k, keys, split_heads ? 2 : 1);
+    return past_key < 0 && held < 0 ? fresh : to.add(Add{}, {fresh, past_steps(to)});
+  }
+  template <class L>
+  int32_t past_steps(L& to) const {
+    return held >= 0 ? held : function_body::extent(to, past_key, past, 2);
   }
   /// The numbers of the keys.
   template <class L>
@@ -170,14 +190,14 @@ struct AttentionBody {
   template <class L>
   int32_t hidden(L& to) const {
     using namespace function_body;
-    int32_t own = range(to, extent(to, q, steps, 1));
+    int32_t place = range(to, extent(to, q, steps, 1));
     if (steps.known()) {
       const int32_t last = number(to, DType::int64, static_cast<double>(steps.value() - 1)),
                     end = number(to, DType::int64, 0x1p62);
-      own = to.add(Where{}, {to.add(Less{}, {own, last}), own, end});
+      place = to.add(Where{}, {to.add(Less{}, {place, last}), place, end});
     }
-    if (past_key >= 0) own = to.add(Add{}, {own, extent(to, past_key, past, 2)});
-    return to.add(Less{}, {unsqueezed(to, own, {1}), places(to)});
+    if (past_key >= 0 || held >= 0) place = to.add(Add{}, {place, past_steps(to)});
+    return to.add(Less{}, {unsqueezed(to, place, {1}), places(to)});
   }
   /// The addend of the scores: the mask's numbers and the bias.
   template <class L>
