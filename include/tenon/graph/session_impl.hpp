@@ -72,6 +72,8 @@ struct Session::Core {
     return o.outputs.empty() ? names : o.outputs;
   }
   /// The names of the requested outputs without presents, unless these are requested by name.
+  /// Error{invalid_shape} if a run has made rows of a past more than the graph declares.
+  void expect_rows(const StatePair& names, const CachePair& pair, std::span<const Value> results) const;
   std::vector<std::string> shown_with(const std::vector<std::string>& requested,
                                       std::span<const StatePair> pairs) const;
   Allocator& allocator() const { return options.allocator ? *options.allocator : default_allocator(); }
@@ -192,8 +194,27 @@ TENON_SESSION void Session::Core::run(State& state, const Feeds& feeds, Outputs&
                 const std::vector<ValueId>& ids = variant->runner->program().outputs();
                 const std::span<Value> all = current.results(results.values_, ids, variant->caches);
                 variant->runner->run(inputs, nullptr, all, run.profile, budget, current.frame_state());
+                for (std::size_t k = 0; k < variant->pairs.size(); ++k)
+                  expect_rows(variant->pairs[k], variant->caches[k], all);
                 current.commit(results.values_, ids, variant->caches);
               });
+}
+
+TENON_SESSION void Session::Core::expect_rows(const StatePair& names, const CachePair& pair,
+                                              std::span<const Value> results) const {
+  if (!pair.updated) return;
+  const Extents& rows = results[pair.output].tensor().extents();
+  const Dims& declared = graph.entry(pair.past).info.dims;
+  if (!declared.ranked() || declared.rank() != rows.size()) return;
+  for (int d = 0; d < declared.rank(); ++d) {
+    if (!declared[d].below(rows[d])) continue;
+    const ValueId present = find(names.present);
+    const auto maker = std::ranges::find_if(graph.nodes(), [&](const GraphNode& n) {
+      return std::ranges::find(n.outputs, present) != n.outputs.end();
+    });
+    raise(ErrorCode::invalid_shape, maker != graph.nodes().end() ? detail::describe(*maker) : "session", "'",
+          names.past, "' declares ", declared[d].value(), " rows, but with this run's there are ", rows[d]);
+  }
 }
 
 TENON_SESSION std::vector<std::string> Session::Core::shown_with(const std::vector<std::string>& requested,

@@ -21,9 +21,11 @@ constexpr int64_t size = 4, width = 2 * size;
 /// x (batch, steps, 8) is projected to two heads of queries and one of keys and values. `element` is the one
 /// of y with that number, so that a run can fail after the attention. A quantised cache has scales for
 /// numbers up to 2.
-Graph decoder(const op::com_microsoft::GroupQueryAttention& attention = {.kv_num_heads = 1, .num_heads = 2}) {
+Graph decoder(const op::com_microsoft::GroupQueryAttention& attention = {.kv_num_heads = 1, .num_heads = 2},
+              Dim rows = {}) {
   Graph g;
-  const Dim batch = g.symbol("batch"), steps = g.symbol("steps"), past = g.symbol("past");
+  const Dim batch = g.symbol("batch"), steps = g.symbol("steps"),
+            past = rows.known() ? rows : g.symbol("past");
   const ValueId x = g.add_input("x", DType::float32, {batch, steps, width});
   const auto projected = [&](int64_t to, uint32_t seed) {
     return node(g, op::MatMul{}, {x, g.add_constant({}, AnyTensor(numbers({width, to}, seed)))});
@@ -186,6 +188,24 @@ TEST_CASE("GroupQueryAttention: a run that fails leaves the cache of a window as
               doctest::Approx(expected["y"].view<float>().data()[k]).epsilon(1e-5).scale(1));
   }
   test::check_error([&] { state.truncate(3); }, {"past_key", "latest steps only"});
+}
+
+TEST_CASE("GroupQueryAttention: a run that needs more rows than its past declares is refused") {
+  const op::com_microsoft::GroupQueryAttention attention{.kv_num_heads = 1, .num_heads = 2};
+  const Tensor<float> x = numbers({1, 9, width}, 7);
+  const Session s(decoder(attention, 6)), open(decoder(attention));
+  const std::vector<StatePair> pairs{{"past_key", "present_key"}, {"past_value", "present_value"}};
+  State state({.pairs = pairs}), all({.pairs = pairs});
+  const auto y = [&](const Session& session, State& in, int64_t from, int64_t to) {
+    return test::floats(session.run(feeds_of(x, from, to), {.state = &in})["y"]);
+  };
+  test::check_error([&] { y(s, state, 0, 7); }, {"node 'attention' (GroupQueryAttention-1)",
+                                                 "'past_key' declares 6 rows", "there are 7"});
+  CHECK(y(s, state, 0, 4) == y(open, all, 0, 4));
+  CHECK(y(s, state, 4, 6) == y(open, all, 4, 6));
+  for (int times = 0; times < 2; ++times)
+    test::check_error([&] { y(s, state, 6, 7); }, {"'past_key' declares 6 rows", "there are 7"});
+  CHECK(y(s, state, 5, 6) == y(open, all, 5, 6));
 }
 
 TEST_CASE("TensorScatter: no step of a circular cache can be cut off") {
