@@ -14,7 +14,8 @@ namespace {
 
 /// language_model with the operator of ONNX Runtime GenAI's models. It counts the mask's tokens, or all of
 /// its columns.
-Graph counting_model(uint32_t seed, bool columns = false) {
+Graph counting_model(uint32_t seed, bool columns = false,
+                     op::com_microsoft::GroupQueryAttention attention = {}) {
   Graph g;
   const Dim batch = g.symbol("batch_size"), steps = g.symbol("sequence_length");
   const ValueId tokens = g.add_input("input_ids", DType::int64, {batch, steps});
@@ -35,12 +36,11 @@ Graph counting_model(uint32_t seed, bool columns = false) {
   const ValueId total = whole(node(g, op::Gather{}, {node(g, op::Shape{}, {mask}), one}));
   const ValueId x = embedding(g, tokens, positions, seed);
   const std::string results[3];
-  const auto attended =
-      g.add_node("attention",
-                 AnyOperator::make(op::com_microsoft::GroupQueryAttention{.kv_num_heads = 2, .num_heads = 2}),
-                 {product(g, x, width, seed + 2), product(g, x, width, seed + 3),
-                  product(g, x, width, seed + 4), key, value, last, total},
-                 results);
+  attention.kv_num_heads = attention.num_heads = 2;
+  const auto attended = g.add_node("attention", AnyOperator::make(attention),
+                                   {product(g, x, width, seed + 2), product(g, x, width, seed + 3),
+                                    product(g, x, width, seed + 4), key, value, last, total},
+                                   results);
   const ValueId y = node(g, op::Add{}, {x, product(g, attended[0], width, seed + 5)});
   g.add_output("logits", product(g, y, vocabulary, seed + 6));
   g.add_output("k_out", attended[1]);
@@ -69,6 +69,21 @@ TEST_CASE("Generator: GroupQueryAttention, padded on the right") {
   }
   const Session s(counting_model(1, true));
   CHECK(all(Generator(s).batch(prompts, {.max_tokens = 2})).size() == prompts.size());
+}
+
+TEST_CASE("Generator: GroupQueryAttention whose cache holds a window, of rows that are not declared") {
+  const std::vector<std::vector<int>> prompts = {{5}, {1, 2, 3}, {12, 0, 7, 7, 7, 2, 4}};
+  for (const int64_t window : {1, 4, 300}) {
+    CAPTURE(window);
+    const Session s(counting_model(1, false, {.local_window_size = window, .sliding_window_cache = 1})),
+        all_rows(counting_model(1, false, {.local_window_size = window}));
+    std::vector<std::vector<int>> expected;
+    for (const auto& prompt : prompts) {
+      expected.push_back(all(Generator(all_rows).stream(prompt, {.max_tokens = 12})));
+      CHECK(all(Generator(s).stream(prompt, {.max_tokens = 12})) == expected.back());
+    }
+    CHECK(all(Generator(s).batch(prompts, {.max_tokens = 12, .padding = Padding::right})) == expected);
+  }
 }
 
 }  // namespace tenon

@@ -210,9 +210,16 @@ class CachedModel {
     if (!later_.is_given(c.past)) later_.feed(c.past) = op::zeros(e.info.type.element, extents);
     return s;
   }
-  // A model may declare that the caches of the encoder have as many steps as its states.
+  // A cache of a window has rows before there are steps. A model may declare that the caches of the encoder
+  // have as many steps as its states.
   int64_t first_extent(const Cache& c) {
     const std::string& states = later_.parts().encoder_states;
+    const ValueId past = later_.graph().find(c.past);
+    for (const GraphNode& n : later_.graph().nodes())
+      for (const op::Update& u : n.op.spec().updates)
+        if (const auto in = size(u.input);
+            in < n.inputs.size() && n.inputs[in] == past && n.op.least_rows() > 0)
+          return n.op.least_rows();
     if (!c.cross || states.empty() || !later_.is_given(states)) return 0;
     const AnyTensor& t = later_.feed(states).tensor();
     return t.rank() > 1 ? t.extents()[1] : 0;

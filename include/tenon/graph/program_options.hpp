@@ -22,8 +22,9 @@ struct CachePair {
   std::size_t output = no_output;  ///< the index of the present among the program's outputs
   bool constant = false;           ///< runs leave the past as it is
   // What the pass keep_caches decides:
-  bool updated = false;  ///< the present is the past with some rows written
-  bool dropped = false;  ///< and lacks earlier ones, so that it may not lie in the past's memory
+  bool updated = false;    ///< the present is the past with some rows written
+  bool dropped = false;    ///< and lacks earlier ones, so that it may not lie in the past's memory
+  int64_t least_rows = 0;  ///< and has as many rows or more
   bool kept = false;     ///< the run extends a cache; the output is the number of the cache's steps, and the
                          ///< past is no input
   bool stacked = false;  ///< of (2, batch, heads, steps, size), and kept as two caches, of keys and of values

@@ -320,8 +320,9 @@ void Session::Core::with_inputs(const Feeds& feeds, Outputs& results, const RunO
       if (pair.output == CachePair::no_output)
         raise(ErrorCode::invalid_argument, "session", "the state has no '", slot.pair.past,
               "' yet, and the graph no '", slot.pair.present, "'");
-      slot.value = detail::first_past(graph, graph.entry(pair.past), inputs,
-                                      pair.updated ? run.state->options_.capacity : 0, allocator());
+      slot.value = detail::first_past(
+          graph, graph.entry(pair.past), inputs,
+          pair.updated ? std::max(run.state->options_.capacity, pair.least_rows) : 0, allocator());
     }
     input = &slot.value;
   }

@@ -29,7 +29,8 @@ struct StatePair {
 struct StateOptions {
   std::vector<StatePair> pairs;
   /// The first value of extents that a past declares unknown, where runs write rows into it instead of adding
-  /// steps (GroupQueryAttention); at least 0. A run that needs more rows makes them twice as many.
+  /// steps (GroupQueryAttention); at least 0. It is greater where the operator needs more, for a window. A
+  /// run that needs more rows makes them twice as many.
   int64_t capacity = 256;
   int64_t page_steps = 256;  ///< steps in a page of a cache
   /// int8: pages hold vectors as 8-bit codes, each with a scale, in about a quarter of a float32 cache's

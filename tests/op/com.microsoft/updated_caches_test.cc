@@ -208,6 +208,26 @@ TEST_CASE("GroupQueryAttention: a run that needs more rows than its past declare
   CHECK(y(s, state, 5, 6) == y(open, all, 5, 6));
 }
 
+TEST_CASE("GroupQueryAttention: a state gives the cache of a window as many rows as it needs") {
+  const op::com_microsoft::GroupQueryAttention whole{
+      .kv_num_heads = 1, .local_window_size = 5, .num_heads = 2};
+  op::com_microsoft::GroupQueryAttention window = whole;
+  window.sliding_window_cache = 1;
+  const Session s(decoder(window)), with_all_rows(decoder(whole));
+  const Tensor<float> x = numbers({1, 20, width}, 7);
+  const std::vector<StatePair> pairs{{"past_key", "present_key"}, {"past_value", "present_value"}};
+  State state({.pairs = pairs, .capacity = 2}), all({.pairs = pairs});
+  for (int64_t at = 0; at < 20; at = at == 0 ? 7 : at + 1) {
+    const int64_t to = at == 0 ? 7 : at + 1;
+    const std::vector<float> y = test::floats(s.run(feeds_of(x, at, to), {.state = &state})["y"]),
+                             expected =
+                                 test::floats(with_all_rows.run(feeds_of(x, at, to), {.state = &all})["y"]);
+    for (std::size_t k = 0; k < y.size(); ++k)
+      REQUIRE(y[k] == doctest::Approx(expected[k]).epsilon(1e-5).scale(1));
+  }
+  CHECK(state.bytes() <= 2 * 2 * 5 * size * 4);  // keys and values, and the memory of the next ones
+}
+
 TEST_CASE("TensorScatter: no step of a circular cache can be cut off") {
   const Session s(scatter("circular"));
   State state({.pairs = {{"cache", "present"}}});

@@ -236,6 +236,7 @@ class KeptCaches {
              node.outputs[out] == present(k);
     });
     pair(k).dropped = pair(k).updated && node.op.drops_rows();
+    pair(k).least_rows = pair(k).updated ? node.op.least_rows() : 0;
   }
 
   void append(std::size_t c) {

@@ -105,6 +105,7 @@ struct GroupQueryAttention {
       attr("v_quant_type", &GroupQueryAttention::v_quant_type)};
 
   constexpr bool drops_rows() const { return sliding_window_cache != 0; }
+  constexpr int64_t least_rows() const { return sliding_window_cache != 0 ? local_window_size : 0; }
   constexpr void infer(Infer& i) const {
     const int64_t heads = num_heads ? *num_heads : 0, kv = kv_num_heads ? *kv_num_heads : 0;
     if (!i.expect_at_least("num_heads", heads, 1) || !i.expect_at_least("kv_num_heads", kv, 1) ||

@@ -65,6 +65,13 @@ constexpr auto drops_rows_function() -> bool (*)(const void* object) {
     return [](const void* object) { return static_cast<const Op*>(object)->drops_rows(); };
   else return nullptr;
 }
+/// The operator's own `least_rows`, or null if it has none.
+template <class Op>
+constexpr auto least_rows_function() -> int64_t (*)(const void* object) {
+  if constexpr (requires(const Op& op) { op.least_rows(); })
+    return [](const void* object) { return static_cast<const Op*>(object)->least_rows(); };
+  else return nullptr;
+}
 }  // namespace op
 
 /// The functions of an operator struct, for callers that do not know its type.
@@ -99,6 +106,8 @@ struct OperatorClass {
   op::Elements (*elements)(const void* object);
   /// Whether results of Spec::updates lack rows of their operands, given the attributes. Null: they have all.
   bool (*drops_rows)(const void* object);
+  /// The rows that operands of Spec::updates have at least, given the attributes. Null: any number.
+  int64_t (*least_rows)(const void* object);
   /// How the work divides into parts. Null for operators that do not say.
   void (*loops)(const void* object, op::Loops& loops);
   /// The multiplications of its products. Null for operators whose loops or functions show them.
@@ -140,6 +149,7 @@ template <class Op, uint32_t Filter = ~uint32_t{0}>
     .prepare = op::prepare_function<Op, Filter>(),
     .elements = op::elements_function<Op>(),
     .drops_rows = op::drops_rows_function<Op>(),
+    .least_rows = op::least_rows_function<Op>(),
     .loops = op::loops_function<Op>(),
     .multiplications = op::multiplications_function<Op>(),
 };
@@ -196,6 +206,8 @@ class AnyOperator {
   }
   /// Whether results of Spec::updates lack rows of their operands, so that these cannot be brought back.
   bool drops_rows() const { return class_->drops_rows != nullptr && class_->drops_rows(object_.get()); }
+  /// The rows that operands of Spec::updates have at least.
+  int64_t least_rows() const { return class_->least_rows != nullptr ? class_->least_rows(object_.get()) : 0; }
   /// Whether `run` may meet operands of the element type, if the specification permits them.
   bool computes(DType t) const { return (class_->left_out >> static_cast<int>(t) & 1) == 0; }
   /// The loops over which the work on operands of these types and extents divides.
