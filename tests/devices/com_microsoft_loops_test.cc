@@ -80,6 +80,30 @@ TEST_CASE("Products with few bits divide over columns, rows and blocks") {
   CHECK(divide(bnb(24, 1), {{5, 24}, bytes({72}), {9}}) == Counts{5});
 }
 
+TEST_CASE("Parts of sums of halves may exceed these") {
+  const auto halves = [](const Extents& extents, int first, int last) {
+    Tensor<float16> t(extents);
+    const auto whole = ints(extents, first, last);
+    for (int64_t k = 0; k < t.size(); ++k) t[k] = static_cast<float16>(static_cast<float>(whole[k]));
+    return t;
+  };
+  // Blocks of great numbers, of which the first half is the opposite of the other.
+  Tensor<float16> a(Extents{2, 64}), scales(Extents{6, 4});
+  for (int64_t k = 0; k < a.size(); ++k) a[k] = static_cast<float16>(static_cast<float>(1000 + k % 32));
+  for (int64_t k = 0; k < scales.size(); ++k) scales[k] = static_cast<float16>(k % 4 < 2 ? 1.0f : -1.0f);
+  const ms::MatMulNBits op{.K = 64, .N = 6, .bits = 4, .block_size = 16};
+  CHECK(divide(op, {a, integers<uint8_t>({6, 4, 8}, 0x77, 0x77), scales, halves({6, 4}, -5, 5)}) ==
+        Counts{6, 2, -4});
+  const ms::QMoE experts{.expert_weight_bits = 4, .k = 1};
+  CHECK(divide(experts, {halves({5, 8}, 8, 16),
+                         halves({5, 2}, 0, 1),
+                         integers<uint8_t>({2, 12, 4}, 0x99, 0xff),
+                         halves({2, 12}, 8, 9),
+                         {},
+                         integers<uint8_t>({2, 8, 6}, 0, 255),
+                         halves({2, 8}, 3, 3)}) == Counts{5, -6});
+}
+
 TEST_CASE("Tables of few bits divide over rows, blocks and indices") {
   const ms::GatherBlockQuantized op{.block_size = 16};
   const auto rows = ints({2, 3}, -7, 6);

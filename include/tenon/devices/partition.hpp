@@ -3,6 +3,7 @@
 
 #include "tenon/devices/lookup.hpp"
 #include "tenon/devices/work.hpp"
+#include "tenon/op/tensor/cast.hpp"
 
 namespace tenon::TENON_ABI::devices {
 
@@ -116,6 +117,8 @@ class Partition {
     to_.set_place(tenon::detail::describe(n));
     const Work work = choice_.choose(n);
     const int part = work.pieces.piece_of(to_.rank());
+    const bool sums = !work.pieces.whole() && work.loop.out.empty();
+    const bool wide = sums && widens(n, work.loop);
     std::vector<ValueId> in;
     for (std::size_t k = 0; k < n.inputs.size(); ++k) {
       const ValueId v = n.inputs[k];
@@ -141,12 +144,15 @@ class Partition {
         ValueId& operand = in[static_cast<std::size_t>(lookup.operand)];
         indices = std::exchange(operand, add(OwnIndices{bounds(work, part)}, {operand}));
       }
+      for (std::size_t k = 0; k < in.size(); ++k)
+        if (wide && in[k] >= 0 &&
+            may_widen(n, n.op.spec().input(static_cast<int>(k), n.op.version()), n.inputs[k]))
+          in[k] = cast(in[k], DType::float32);
       std::vector<std::string> names;
       for (const ValueId v : n.outputs) names.push_back(from_.entry(v).name);
       results = to_.graph().add_node(n.name, std::move(op), std::move(in), names);
       if (indices >= 0) results[0] = add(OwnResults{bounds(work, part), lookup.axis}, {results[0], indices});
     }
-    const bool sums = !work.pieces.whole() && work.loop.out.empty();
     for (std::size_t k = 0; k < n.outputs.size(); ++k) {
       const ValueId v = n.outputs[k];
       const auto asked = choice_.annotated(n, v);
@@ -156,6 +162,8 @@ class Partition {
         to_.sum_pieces(results[k], work.pieces, *asked);
         pieces = *asked;
       } else if (sums) pieces = to_.sum(results[k], work.pieces);
+      if (wide && results[k] >= 0 && may_widen(n, n.op.spec().output(static_cast<int>(k)), v))
+        results[k] = cast(results[k], from_.entry(v).info.type.element);
       to_.define(v, std::move(pieces), results[k]);
       if (asked && !scatters) {
         const ValueId id = to_.piece(v, *asked);
@@ -166,6 +174,20 @@ class Partition {
 
   ValueId add(const auto& op, std::vector<ValueId> inputs) {
     return to_.graph().add_node({}, AnyOperator::make(op), std::move(inputs), std::vector<std::string>(1))[0];
+  }
+  ValueId cast(ValueId x, DType to) { return add(op::Cast{.to = static_cast<int64_t>(to)}, {x}); }
+  // Whether a sum of 16-bit floats is one of floats on the ranks, so that the sum over these is rounded once,
+  // as the whole is: a part may be infinite in halves where the whole is not. Parts of a lookup are its rows
+  // or zeros.
+  bool widens(const Graph::Node& n, const op::WorkLoop& sum) const {
+    const op::Param& y = n.op.spec().output(0);
+    return sum.lookup.operand < 0 && n.op.spec().variable(y.type) >= 0 && n.op.computes(DType::float32) &&
+           may_widen(n, y, n.outputs[0]);
+  }
+  // Whether an operand or a result is of 16-bit floats, and may be of floats.
+  bool may_widen(const Graph::Node& n, const op::Param& p, ValueId v) const {
+    return v >= 0 && (types::float16 | types::bfloat16).contains(from_.entry(v).info.type) &&
+           n.op.spec().permits(p, n.op.version()).contains(Type(DType::float32));
   }
   static std::vector<int64_t> bounds(const Work& work, int part) {
     const AxisPart of = work.pieces.part(static_cast<std::size_t>(part));
