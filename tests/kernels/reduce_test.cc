@@ -270,6 +270,24 @@ TEST_CASE("log_sum_exp neither overflows nor underflows") {
   }
 }
 
+TEST_CASE("log_sum_exp of blocks of numbers that are far apart") {
+  const auto check = [](auto type) {
+    using T = decltype(type);
+    const Shape shape{5, 3, 40};
+    std::vector<T> x, y(200);
+    for (int64_t i = 0; i < count(shape); ++i)
+      x.push_back(static_cast<T>(static_cast<float>(i / 120 * 40 - 100)));
+    reduce(ReduceOp::log_sum_exp, x.data(), y.data(), reduce_plan(shape, 2));
+    for (std::size_t k = 0; k < y.size(); ++k) {
+      const float exact = static_cast<float>(x[k / 40 * 120]) + std::log(3.0f);
+      if constexpr (std::is_integral_v<T>) CHECK(y[k] == static_cast<T>(exact));
+      else CHECK(static_cast<float>(y[k]) == doctest::Approx(exact).epsilon(1e-2));
+    }
+  };
+  check(float()), check(double()), check(float16()), check(bfloat16()), check(int8_t()), check(int32_t()),
+      check(int64_t());
+}
+
 TEST_CASE("long float sums are near sums of double, and the same bits for any number of threads") {
   const int64_t n = 1 << 20;
   const auto x = test::numbers<float>(n, 0, 1);

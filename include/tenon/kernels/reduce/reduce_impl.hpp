@@ -57,6 +57,8 @@ struct ReduceMap {
       return x;
     }
   }
+  /// The map of the columns from one on.
+  ReduceMap from(int64_t) const { return {}; }
 };
 template <class Arch, class C>
 struct ExponentialsBelow {
@@ -73,6 +75,7 @@ struct ColumnExponentialsBelow {
   V operator()(const V& x, int64_t column, At...) const {
     return simd::exp_flushed(x - simd::loadu<Arch>(shift + column));
   }
+  ColumnExponentialsBelow from(int64_t column) const { return {shift + column}; }
 };
 
 /// The shift of exponents. It is never an infinity, so that inf - inf does not arise.
@@ -139,7 +142,7 @@ void reduce_rows_of(const ReadAs<C>& x, int64_t stride, int64_t rows, int64_t n,
       for (int64_t r = 0; r < count; ++r)
         x.read((x + (block * block_stride + (row + r) * stride)).at, converted + r * reduce_tile, n);
       reduce_rows_of<Arch, Join>(static_cast<const C*>(converted), reduce_tile, count, n, total + block * n,
-                                 f, 1, 0);
+                                 f.from(block * n), 1, 0);
     }
 }
 
