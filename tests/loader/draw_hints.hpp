@@ -28,6 +28,7 @@ inline constexpr struct {
     {"Attention", "bhqd bhkd bhkv qk"},
     {"GridSample", "nchw nkl2z"},
     {"QLinearConv", "nchw 1 1 mc11 1 1 1 1 m"},
+    {"CausalConvWithState", "bcl c1k c bcj"},
     {"Col2Im", "ncl 1 1"},
     {"DeformConv", "nch mc1 n1h m n1h"},
     {"MaxRoiPool", "5nchw r5u"},
