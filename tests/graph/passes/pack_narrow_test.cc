@@ -75,6 +75,62 @@ TEST_CASE("products of restored integers give the results of the nodes that they
   check_all<bfloat16, uint8_t>(3e-2);
 }
 
+TEST_CASE("products of widened 16-bit floats keep these") {
+  for (const bool gemm : {false, true})
+    for (const bool turned : {false, true})
+      for (const int64_t rows : {2, 20}) {
+        CAPTURE(gemm);
+        CAPTURE(turned);
+        CAPTURE(rows);
+        const auto build = [&] {
+          Graph g;
+          const ValueId a = g.add_input("a", DType::float32, Dims{rows, 32}),
+                        stored =
+                            g.add_constant({}, floats<float16>(turned ? Extents{9, 32} : Extents{32, 9}, 1)),
+                        bias = g.add_constant({}, floats<float>({9}, 2));
+          ValueId b = node(g, op::Cast{.to = dtype<float>}, {stored});
+          if (turned && !gemm) b = node(g, op::Transpose{}, {b});
+          g.add_output("y", gemm ? node(g, op::Gemm{.alpha = 0.5f, .transB = turned}, {a, b, bias})
+                                 : node(g, op::Add{}, {node(g, op::MatMul{}, {a, b}), bias}));
+          return g;
+        };
+        const Session s(build(), {.passes = std::vector{pack_narrow}});
+        const auto* packed = s.program().nodes()[0].op.as<PackedMatMul>();
+        REQUIRE(packed != nullptr);
+        CHECK(packed->narrow.type == DType::float16);
+        test::check_pass(pack_narrow, build, {{"a", floats<float>({rows, 32}, 3)}}, 1, 1e-6);
+      }
+}
+
+TEST_CASE("a large matrix that is turned before it is widened keeps its 16-bit floats") {
+  const auto build = [] {
+    Graph g;
+    const ValueId a = g.add_input("a", DType::float32, Dims{2, 410}),
+                  stored = g.add_constant({}, floats<float16>({320, 410}, 1));
+    const ValueId b = node(g, op::Cast{.to = dtype<float>}, {node(g, op::Transpose{}, {stored})});
+    g.add_output("y", node(g, op::MatMul{}, {a, b}));
+    return g;
+  };
+  const Session plain(build()), passed(build(), {.passes = std::vector{pack_narrow, pack_matmul}});
+  REQUIRE(passed.program().nodes().size() == 1);
+  CHECK(passed.program().nodes()[0].op.as<PackedMatMul>()->narrow.type == DType::float16);
+  const Value a = floats<float>({2, 410}, 2);
+  CHECK(test::difference(plain.run({{"a", a}})[0].tensor(), passed.run({{"a", a}})[0].tensor()) <= 1e-5);
+}
+
+TEST_CASE("widened floats of a stack of matrices, and of a vector's product, are folded") {
+  Graph g;
+  const ValueId a = g.add_input("a", DType::float32, Dims{16}),
+                m = g.add_input("m", DType::float32, Dims{2, 16});
+  const auto widened = [&](const Extents& extents) {
+    return node(g, op::Cast{.to = dtype<float>}, {g.add_constant({}, floats<float16>(extents, 1))});
+  };
+  g.add_output("y", node(g, op::MatMul{}, {a, widened({16, 9})}));
+  g.add_output("z", node(g, op::MatMul{}, {m, widened({2, 16, 9})}));
+  const Session s(std::move(g), {.passes = std::vector{pack_narrow, test::infos_are_true}});
+  CHECK(s.program().nodes().size() == 2);
+}
+
 TEST_CASE("restored integers that somebody else reads stay") {
   const auto build = [] {
     Graph g;

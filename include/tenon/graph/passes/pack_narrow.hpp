@@ -1,11 +1,12 @@
 // pack_narrow: a MatMul or Gemm whose right side is a DequantizeLinear of a constant matrix of integers of 8
-// bits or fewer becomes one node, together with the following nodes that pack_matmul fuses. It keeps the
-// integers, and dequantises them while it multiplies.
+// bits or fewer, or a Cast of one of 16-bit floats, becomes one node, together with the following nodes that
+// pack_matmul fuses. It keeps the integers or the 16-bit floats, and restores them while it multiplies.
 #pragma once
 
 #include "tenon/graph/passes/pack_matmul.hpp"
 #include "tenon/graph/passes/quantized.hpp"
 #include "tenon/op/quantization/dequantize_linear.hpp"
+#include "tenon/op/tensor/cast.hpp"
 
 namespace tenon::TENON_ABI::passes {
 
@@ -55,6 +56,34 @@ inline void pack_restored(Program& program, int number, PackedMatMul packed, con
   replace_product(program, number, std::move(packed));
 }
 
+/// Whether a node makes float what may be 16-bit floats.
+inline bool widens(const Graph::Node& n) {
+  const auto* cast = n.op.as<op::Cast>();
+  return cast != nullptr && cast->to == static_cast<int64_t>(DType::float32);
+}
+/// The value's tensor if it is a constant matrix of 16-bit floats, else null.
+inline const AnyTensor* stored_halves(const Program& program, ValueId v) {
+  const AnyTensor* b = stored_floats(program, v);
+  const bool narrow = b != nullptr && compute_dtype(b->dtype()) != b->dtype();
+  return narrow && b->rank() == 2 && b->size() > 0 ? b : nullptr;
+}
+
+/// Keeps the 16-bit floats that the Cast `from` reads as the matrix B of a product, (N,K) if trans_b.
+inline void pack_widened(Program& program, int number, PackedMatMul packed, const Graph::Node& from,
+                         bool trans_b) {
+  const AnyTensor* b = stored_halves(program, before_transpose(program, from.inputs[0], trans_b));
+  if (b == nullptr || !widens(from) || !fits(program, number) || !has_rows(program, number)) return;
+  packed.element = DType::float32;
+  pack_narrow_matrix(program, packed,
+                     {.type = b->dtype(),
+                      .k = b->extents()[trans_b ? 1 : 0],
+                      .n = b->extents()[trans_b ? 0 : 1],
+                      .codes = b->data(),
+                      .transposed = trans_b},
+                     {b});
+  replace_product(program, number, std::move(packed));
+}
+
 }  // namespace detail
 
 inline void apply_pack_narrow(Program& program) {
@@ -62,14 +91,17 @@ inline void apply_pack_narrow(Program& program) {
     const ValueId b = detail::before_transpose(program, program.node(number).inputs[1], trans_b);
     if (const Graph::Node* n = made_by<op::DequantizeLinear>(program, b))
       detail::pack_restored(program, number, std::move(packed), *n, trans_b);
+    else if (const Graph::Node* cast = made_by<op::Cast>(program, b))
+      detail::pack_widened(program, number, std::move(packed), *cast, trans_b);
   });
 }
 
-/// Dequantised constants of few bits are not folded. Dequantised biases, which have more bits, are, and fuse
-/// as floats.
+/// Dequantised constants of few bits, and widened matrices, are not folded. Dequantised biases, which have
+/// more bits, are, and fuse as floats.
 inline constexpr Pass pack_narrow{
     "pack_narrow", apply_pack_narrow, [](const Program& program, const Graph::Node& n) {
-      if (n.op.as<op::DequantizeLinear>() == nullptr) return false;
+      if (n.op.as<op::DequantizeLinear>() == nullptr)
+        return detail::widens(n) && detail::stored_halves(program, n.inputs[0]) != nullptr;
       const AnyTensor* codes = quantized_detail::constant_tensor(program, n.inputs[0]);
       return codes != nullptr && kernels::narrow_depth(codes->dtype()) > 1;
     }};
