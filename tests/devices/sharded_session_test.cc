@@ -3,6 +3,7 @@
 #include "tenon/op/math/add.hpp"
 #include "tenon/op/math/mat_mul.hpp"
 #include "tenon/op/math/relu.hpp"
+#include "tenon/op/math/softmax.hpp"
 #include "tenon/op/tensor/gather.hpp"
 #include "tests/devices/sharded.hpp"
 
@@ -101,6 +102,75 @@ TEST_CASE("An error of one rank ends the run on all") {
   too_many.devices = 2;
   check_errors(model(), too_many, {{"x", x}},
                [](int, const std::string& e) { CHECK(e.ends_with("3 pipeline stages on 2 devices")); });
+}
+
+// A transport of which a call fails after some others, in one of three ways.
+class Failing final : public Transport {
+ public:
+  Failing(std::shared_ptr<Transport> to, int calls) : to_(std::move(to)), left_(calls), way_(calls % 3) {}
+  int rank() const override { return to_->rank(); }
+  int size() const override { return to_->size(); }
+  void send(int to, std::span<const std::byte> bytes) override {
+    count();
+    to_->send(to, bytes);
+  }
+  void receive(int from, std::span<std::byte> bytes) override {
+    count();
+    to_->receive(from, bytes);
+  }
+  void abort(std::string_view reason) override { to_->abort(reason); }
+
+ private:
+  void count() {
+    if (left_-- > 0) return;
+    if (way_ == 0) throw std::bad_alloc();
+    if (way_ == 1) throw Error(ErrorCode::io, "wire", "is cut");
+    throw 7;
+  }
+
+  std::shared_ptr<Transport> to_;
+  int left_, way_;
+};
+
+TEST_CASE("Whichever message of a rank fails, no other rank waits for it") {
+  Graph g;
+  const ValueId x = g.add_input("x", DType::float32, Dims{5, 6}), w = g.add_constant("w", numbers({6, 4}, 1));
+  const ValueId z = add(g, op::MatMul{}, {x, w}, "z"), s = add(g, op::Softmax{}, {z}, "s");
+  g.add_output("y", add(g, op::Relu{}, {s}, "y"));
+  Placement placement{.devices = 3};
+  placement.nodes["z"].tensors["w"] = cut(0, {0, 1, 2});  // a sum, of which each rank gets a piece
+  placement.nodes["z"].tensors["z"] = cut(1, {0, 1, 2});
+  placement.nodes["y"].tensors["y"] = {.holders = {{2}}};
+  const Tensor<float> given = numbers({5, 6}, 2);
+  for (int failing = 0; failing < 3; ++failing)
+    for (int calls = 0;; ++calls) {
+      CAPTURE(failing);
+      CAPTURE(calls);
+      REQUIRE(calls < 100);
+      Transports ranks = thread_transports(3);
+      auto& one = ranks[static_cast<std::size_t>(failing)];
+      one = std::make_shared<Failing>(one, calls);
+      std::string says[3];
+      on_ranks(ranks, [&](const std::shared_ptr<Transport>& t) {
+        std::string& error = says[t->rank()];
+        try {
+          ShardedSession session(g, placement, t);
+          static_cast<void>(session.run(t->rank() == 0 ? Feeds{{"x", given}} : Feeds{}));
+        } catch (const std::exception& e) {
+          error = e.what();
+        } catch (int) {
+          error = "a number";
+        }
+      });
+      if (says[failing].empty()) {
+        CHECK(calls > 8);
+        break;
+      }
+      // Those that have all of its messages may have come to their end.
+      for (int r = 0; r < 3; ++r)
+        if (r != failing && !says[r].empty())
+          CHECK(says[r].find(str_cat("devices: rank ", failing, ": ")) != std::string::npos);
+    }
 }
 
 }  // namespace
