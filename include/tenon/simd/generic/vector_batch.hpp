@@ -72,6 +72,10 @@ class batch_bool {
   batch_bool operator!() const { return ~data; }
   batch_bool operator~() const { return ~data; }
 
+  void store_unaligned(bool* p) const {
+    for (std::size_t k = 0; k < size; ++k) p[k] = data[k] != 0;
+  }
+
   register_type data;
 };
 
