@@ -41,7 +41,8 @@ void run_model(int rank, Arguments& arguments, const Registry& registry) {
   if (request.model.empty()) throw UsageError{"run needs a model"};
   options.session = request.session;
   const std::shared_ptr<devices::Transport> transport = devices::mpi_transport();
-  const loader::ShardedModel model = loader::read_sharded(loader::path_named(request.model), *transport, options);
+  const loader::ShardedModel model =
+      loader::read_sharded(loader::path_named(request.model), *transport, options);
   devices::ShardedSession session = loader::session_of(model, transport, options.session);
   if (rank != 0) {
     static_cast<void>(session.run({}, request.run));

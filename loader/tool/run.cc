@@ -69,7 +69,8 @@ int run(Arguments arguments) {
     ValueFiles files(keep_all);
     for (std::size_t k = 0; k < out.size(); ++k) files.write(out.names()[k], out[k]);
     files.write_table();
-    std::printf("%zu values are in %s, listed in values.tsv\n", out.size(), loader::path_text(keep_all).c_str());
+    std::printf("%zu values are in %s, listed in values.tsv\n", out.size(),
+                loader::path_text(keep_all).c_str());
     if (has_bodies(g)) std::printf("values of bodies are not kept: each run of a body has its own\n");
   }
   if (!trace.empty()) profile_runs(session, feeds, request.run, trace);

@@ -73,7 +73,7 @@ struct Session::Core {
   }
   /// The names of the requested outputs without presents, unless these are requested by name.
   /// Error{invalid_shape} if a run has made rows of a past more than the graph declares.
-  void expect_rows(const StatePair& names, const CachePair& pair, std::span<const Value> results) const;
+  void expect_rows(const StatePair& stated, const CachePair& pair, std::span<const Value> results) const;
   std::vector<std::string> shown_with(const std::vector<std::string>& requested,
                                       std::span<const StatePair> pairs) const;
   Allocator& allocator() const { return options.allocator ? *options.allocator : default_allocator(); }
@@ -200,7 +200,7 @@ TENON_SESSION void Session::Core::run(State& state, const Feeds& feeds, Outputs&
               });
 }
 
-TENON_SESSION void Session::Core::expect_rows(const StatePair& names, const CachePair& pair,
+TENON_SESSION void Session::Core::expect_rows(const StatePair& stated, const CachePair& pair,
                                               std::span<const Value> results) const {
   if (!pair.updated) return;
   const Extents& rows = results[pair.output].tensor().extents();
@@ -208,12 +208,12 @@ TENON_SESSION void Session::Core::expect_rows(const StatePair& names, const Cach
   if (!declared.ranked() || declared.rank() != rows.size()) return;
   for (int d = 0; d < declared.rank(); ++d) {
     if (!declared[d].below(rows[d])) continue;
-    const ValueId present = find(names.present);
+    const ValueId present = find(stated.present);
     const auto maker = std::ranges::find_if(graph.nodes(), [&](const GraphNode& n) {
       return std::ranges::find(n.outputs, present) != n.outputs.end();
     });
     raise(ErrorCode::invalid_shape, maker != graph.nodes().end() ? detail::describe(*maker) : "session", "'",
-          names.past, "' declares ", declared[d].value(), " rows, but with this run's there are ", rows[d]);
+          stated.past, "' declares ", declared[d].value(), " rows, but with this run's there are ", rows[d]);
   }
 }
 
