@@ -61,5 +61,6 @@ TEST_CASE("Range: symbols, typed") {
             .dims == Dims{Dim()});
   const auto one = Tensor<float>({}, {1}), four = Tensor<float>({}, {4});
   CHECK(op::Range{}(one, four, one)[2] == 3);
+  CHECK(apply<op::Range{}>(one, four, one)[2] == 3);
 }
 }  // namespace tenon

@@ -256,9 +256,10 @@ class Infer {
   }
   /// The elements of any type where they exist (constants and run time), else null.
   template <class T>
-  const T* data(int input) const {
-    if (has(input) && in(input).data == nullptr) *asked_in_vain_ = true;
-    return dtype(input) == dtype_of<T> ? static_cast<const T*>(in(input).data) : nullptr;
+  constexpr const T* data(int input) const {
+    const void* elements = in(input).data;
+    if (has(input) && elements == nullptr) *asked_in_vain_ = true;
+    return elements != nullptr && dtype(input) == dtype_of<T> ? static_cast<const T*>(elements) : nullptr;
   }
 
   /// Fails with a message; only the first message is kept.
