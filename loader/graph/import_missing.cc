@@ -18,8 +18,8 @@ std::string_view advice_on(std::string_view domain, std::string_view name, const
     return "A program that links //:com_microsoft_operators, Tenon::com_microsoft in CMake, and passes a "
            "registry with register_com_microsoft has many of ONNX Runtime's operators";
   if (domain == pack)
-    return "ONNX Runtime's optimiser and its tools write operators of com.microsoft: save the model before "
-           "them, or with fewer optimisations";
+    return "Exporters, and ONNX Runtime's optimiser and tools, write operators of com.microsoft: export with "
+           "ONNX's own operators, or save the model before the optimiser, or with fewer optimisations";
   if (domain == "com.microsoft.nchwc" || domain == "com.ms.internal.nhwc")
     return "ONNX Runtime lays tensors out for one processor in this domain: save the optimised model at "
            "level extended or below";

@@ -455,7 +455,7 @@ missing() {
   said=$($tool run "$folder/missing.onnx" --shape N=3 2>&1) && fail "$1 runs"
   [[ $said == *"operator com.microsoft.$1 at opset 1. "*"$2"* ]] || fail "$said"
 }
-missing Unknown 'fewer optimisations'
+missing Unknown "export with ONNX's own operators, or save the model before the optimiser, or with fewer optimisations"
 missing BeamSearch 'generate with tenon/generate.hpp'
 missing DecoderMaskedMultiHeadAttention 'export the decoder with MultiHeadAttention'
 
