@@ -54,6 +54,12 @@ int compare_slices(const Slices& s, int64_t a, int64_t b) {
   return 0;
 }
 
+template <class T>
+bool is_nan_at(const void* x, int64_t k) {
+  const T v = static_cast<const T*>(x)[k];
+  return v != v;
+}
+
 /// Stable byte-by-byte sort of n elements by their keys. Uses the memory of `other`, n elements, and returns
 /// the location of the result.
 inline Ranked* sort_ranked(Ranked* x, Ranked* other, int64_t n) {
@@ -72,12 +78,15 @@ inline Ranked* sort_ranked(Ranked* x, Ranked* other, int64_t n) {
 
 }  // namespace detail
 
-/// Groups equal slices of x (outer, extent, inner) along its middle axis. Groups are in ascending order
-/// (`sorted`) or in the order of their first slices. Returns the number of groups. first[g] is the first
-/// slice of group g, counts[g] its number of slices, inverse[k] the group of slice k. Each of the three
-/// arrays has room for `extent` entries.
-inline int64_t unique(DType type, const void* x, int64_t outer, int64_t extent, int64_t inner, bool sorted,
-                      int64_t* first, int64_t* inverse, int64_t* counts) {
+/// The order of groups: ascending, or that of their first slices; or also, where slices are single elements,
+/// with each NaN in a group of its own.
+enum class GroupOrder : uint8_t { ascending, first, first_and_each_nan };
+
+/// Groups equal slices of x (outer, extent, inner) along its middle axis. Returns the number of groups.
+/// first[g] is the first slice of group g, counts[g] its number of slices, inverse[k] the group of slice k.
+/// Each of the three arrays has room for `extent` entries.
+inline int64_t unique(DType type, const void* x, int64_t outer, int64_t extent, int64_t inner,
+                      GroupOrder group_order, int64_t* first, int64_t* inverse, int64_t* counts) {
   detail::CompareSlices compare = nullptr;
   visit_types<float, double, float16, bfloat16, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t,
               uint32_t, uint64_t, bool, std::string, complex64, complex128>(
@@ -114,15 +123,18 @@ inline int64_t unique(DType type, const void* x, int64_t outer, int64_t extent, 
     counts[groups - 1] = k + 1 - begin;
     inverse[at] = groups - 1;
   }
-  if (sorted) return groups;
+  if (group_order == GroupOrder::ascending) return groups;
 
+  bool (*is_nan)(const void*, int64_t) = nullptr;
+  if (group_order == GroupOrder::first_and_each_nan)
+    visit_types<float, double, float16, bfloat16>(type, [&]<class T>() { is_nan = detail::is_nan_at<T>; });
   int64_t* number = scratch.take<int64_t>(groups);
-  std::fill_n(counts, groups, int64_t{0});
+  std::fill_n(counts, extent, int64_t{0});
   groups = 0;
   for (int64_t k = 0; k < extent; ++k) {
     // A group's first slice precedes its others, so `number` of the group is set before it is read.
     int64_t& group = number[inverse[k]];
-    if (first[inverse[k]] == k) {
+    if (first[inverse[k]] == k || (is_nan != nullptr && is_nan(x, k))) {
       group = groups++;
       order[group] = k;
     }

@@ -62,7 +62,7 @@ function distance(type, a, b) {
   return type.startsWith('float') ? most / Math.max(greatest, 1e-4) : most;
 }
 // How far results may be apart. A byte may be rounded to its neighbour; then others follow from other operands.
-const tolerance = {float: 2e-4, float16: 2e-3, uint8: 1, int8: 1, int32: 0};
+const tolerance = {float: 2e-4, float16: 2e-3, uint8: 1, int8: 1, int32: 0, int64: 0};
 // Operators that round their input to bytes, where one step is more.
 const coarse = {DynamicQuantizeMatMul: 2e-2, DynamicQuantizeLSTM: 2e-2, QMoE: 2e-2};
 

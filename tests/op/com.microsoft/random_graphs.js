@@ -294,6 +294,31 @@ const operators = [
     const values = Array.from({length: size(e)}, (_, k) => d.real(-1, 1) + (k % (n * n) % (n + 1) === 0 ? n : 0));  // far from singular
     g.add('Inverse', {}, [g.given('float', e, values)], [['float', e]]);
   },
+  g => {
+    const d = g.draw, x = g.any('float', rank(1, 2, 3, 4), shape(g, d.between(1, 4))), e = x.extents, mode = d.of([undefined, 'constant', 'edge', 'reflect', 'wrap']);
+    const axis = () => e.map(n => d.oneIn(4) ? -d.below(Math.ceil(n / 2)) : d.below(mode === 'reflect' ? Math.max(1, Math.ceil(n / 2)) : 4));  // two cuts leave an element
+    const pads = [...axis(), ...axis()], y = e.map((n, k) => n + pads[k] + pads[e.length + k]);
+    if (size(y) > 2000 || y.includes(0)) return;
+    g.add('Pad', {mode}, [x, g.given('int64', d.oneIn(3) ? [1, pads.length] : [pads.length], pads), d.oneIn(2) ? g.fresh('float', d.oneIn(2) ? [] : [1]) : null], [['float', y]]);
+  },
+  g => {
+    const d = g.draw, type = d.of(['float', 'int32', 'int64']), start = d.between(-5, 5), delta = d.of([1, 2, 3, -1, -2]), n = d.between(0, 8), one = v => g.given(type, d.oneIn(2) ? [] : [1], [v]);
+    g.add('Range', {}, [one(start), one(start + n * delta), delta === 1 && d.oneIn(2) ? null : one(delta)], [[type, [n]]]);
+  },
+  g => {
+    const d = g.draw, x = g.any('float', rank(1, 2, 3), shape(g, d.between(1, 3))), depth = d.between(1, x.extents.length), outer = shape(g, d.below(3), 4)();
+    const indices = Array.from({length: size(outer) * depth}, (_, k) => d.between(-x.extents[k % depth], x.extents[k % depth] - 1));
+    g.add('GatherND', {}, [x, g.given(d.of(['int32', 'int64']), [...outer, depth], indices)], [['float', [...outer, ...x.extents.slice(depth)]]]);
+  },
+  g => {
+    const d = g.draw, x = g.any('float', rank(1, 2, 3), shape(g, d.between(1, 3))), n = x.extents.length, at = d.below(n + 1), y = x.extents.slice();
+    y.splice(at, 0, 1);
+    g.add('ExpandDims', {}, [x, g.given('int32', d.oneIn(2) ? [] : [1], [d.oneIn(2) ? at : at - n - 1])], [['float', y]]);
+  },
+  g => {
+    const d = g.draw, n = d.between(0, 12), values = Array.from({length: n}, () => d.between(-4, 4) / 2), y = [new Set(values).size];
+    g.add('Unique', {}, [g.given('float', [n], values)], [['float', y], ['int64', [n]], ['int64', y]]);
+  },
   experts(false), experts(true), attention(false), attention(true),
   g => {
     const d = g.draw, heads = d.between(1, 3), q = sequence(g, heads), [b, s, h] = q.extents, four = d.oneIn(4), keys = d.between(1, 5), past = d.oneIn(2) ? d.between(0, 3) : -1, v = !four && past < 0 && d.oneIn(3) ? heads * d.between(1, 4) : h;

@@ -91,7 +91,7 @@ struct CausalConvWithState {
       made = to.add(op::CausalConvWithState{activation}, {input, to.input(1), to.input(2), past}, 2);
     } else {
       const int32_t all = past >= 0 ? to.add(Concat{.axis = 2}, {past, input})
-                                    : to.add(Pad{}, {input, ints(to, {0, 0, before, 0, 0, 0})});
+                                    : to.add(op::Pad{}, {input, ints(to, {0, 0, before, 0, 0, 0})});
       int32_t y = to.add(Conv{.dilations = {dilation}, .group = channels}, {all, to.input(1), to.input(2)});
       if (activation != "none") y = to.add(Swish{}, {y});
       const int32_t first = extent(to, input, channels_last != 0 ? x[1] : x[2], 2);

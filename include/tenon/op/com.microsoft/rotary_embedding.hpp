@@ -66,7 +66,7 @@ struct RotaryEmbedding {
       const int axis = x.rank() - 2;
       const int32_t zero = number(to, DType::int64, 0), one = number(to, DType::int64, 1);
       const int32_t steps = extent(to, to.input(0), x[axis], axis);
-      const int32_t range = to.add(Range{}, {zero, to.add(Squeeze{}, {steps, ints(to, {0})}), one});
+      const int32_t range = to.add(op::Range{}, {zero, to.add(Squeeze{}, {steps, ints(to, {0})}), one});
       positions = to.add(Expand{}, {to.add(Add{}, {positions, range}),
                                     to.add(Concat{.axis = 0}, {extent(to, to.input(0), x[0], 0), steps})});
     }

@@ -54,6 +54,10 @@ struct Range {
     visit_types<float, double, float16, bfloat16, int16_t, int32_t, int64_t>(i.dtype(0), [&]<class T>() {
       compute_t<T> bounds[3]{};
       for (int k = 0; k < 3; ++k) {
+        if (!i.has(k)) {  // a delta left out, as other domains' operators permit
+          bounds[k] = 1;
+          continue;
+        }
         if constexpr (is_propagated(dtype_of<T>)) {
           const Opt<int64_t> number = int_at(i, k, 0);
           if (!number) return;

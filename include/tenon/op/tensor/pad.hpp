@@ -28,6 +28,39 @@ constexpr PadAxis pad_axis(int64_t extent, int64_t front, int64_t back) {
   return a;
 }
 
+/// The rule of Pad, whose pads may have any rank.
+constexpr void infer_padded(Infer& i, const Str& mode) {
+  if (!i.expect_one(2) || !i.expect_rank(3, 1)) return;
+  const Dims& x = i.dims(0);
+  const Dim pads = i.dims(1).count(), count = i.has(3)     ? i.dims(3).count()
+                                              : x.ranked() ? Dim(x.rank())
+                                                           : Dim{};
+  if (pads.differs(count * 2)) return i.fail(pads, " pads for ", count, " axes");
+  if (!i.expect_choice("mode", mode, {"constant", "reflect", "edge", "wrap"}) || !x.ranked()) return;
+  if (Dim(x.rank()).below(count)) return i.fail("pads ", count, " axes of a rank of ", x.rank());
+  i.out(0, Dims::of_rank(x.rank()));
+  if (!count.known()) return;
+  Dims r = x;
+  uint32_t seen = 0;
+  for (int64_t k = 0; k < count.value(); ++k) {
+    const Opt<int64_t> axis = i.has(3) ? int_at(i, 3, k) : k;
+    if (!axis) return;
+    const int d = i.axis(*axis, x.rank(), seen);
+    if (i.failed()) return;
+    const Dim front = i.element(1, k), back = i.element(1, k + count.value());
+    r[d] = x[d] + (front + back);
+    if (front.known() && back.known() && !(front + back).known())
+      return i.fail("pads ", front, " and ", back, " do not fit an extent");
+    if (!x[d].known() || !front.known() || !back.known()) continue;
+    if (!r[d].known() || r[d].below(0))
+      return i.fail("pads ", front, " and ", back, " do not fit an extent of ", x[d]);
+    const PadAxis a = pad_axis(x[d].value(), front.value(), back.value());
+    if (mode != "constant" && a.taken == 0 && !r[d].is(0))
+      return i.fail("mode '", mode, "' has nothing to repeat on axis ", d);
+  }
+  i.out(0, r);
+}
+
 }  // namespace pad_detail
 
 /// pads: elements before each of `axes` (default: all), then elements after each; negative numbers cut
@@ -61,35 +94,7 @@ struct Pad {
 
   constexpr void infer(Infer& i) const {
     if (mode == "wrap" && i.version() < 19) return i.fail("mode 'wrap' is there since version 19");
-    if (!i.expect_rank(1, 1) || !i.expect_one(2) || !i.expect_rank(3, 1)) return;
-    const Dims& x = i.dims(0);
-    const Dim pads = i.dims(1).count(), count = i.has(3)     ? i.dims(3).count()
-                                                : x.ranked() ? Dim(x.rank())
-                                                             : Dim{};
-    if (pads.differs(count * 2)) return i.fail(pads, " pads for ", count, " axes");
-    if (!i.expect_choice("mode", mode, {"constant", "reflect", "edge", "wrap"}) || !x.ranked()) return;
-    if (Dim(x.rank()).below(count)) return i.fail("pads ", count, " axes of a rank of ", x.rank());
-    i.out(0, Dims::of_rank(x.rank()));
-    if (!count.known()) return;
-    Dims r = x;
-    uint32_t seen = 0;
-    for (int64_t k = 0; k < count.value(); ++k) {
-      const Opt<int64_t> axis = i.has(3) ? int_at(i, 3, k) : k;
-      if (!axis) return;
-      const int d = i.axis(*axis, x.rank(), seen);
-      if (i.failed()) return;
-      const Dim front = i.element(1, k), back = i.element(1, k + count.value());
-      r[d] = x[d] + (front + back);
-      if (front.known() && back.known() && !(front + back).known())
-        return i.fail("pads ", front, " and ", back, " do not fit an extent");
-      if (!x[d].known() || !front.known() || !back.known()) continue;
-      if (!r[d].known() || r[d].below(0))
-        return i.fail("pads ", front, " and ", back, " do not fit an extent of ", x[d]);
-      const pad_detail::PadAxis a = pad_detail::pad_axis(x[d].value(), front.value(), back.value());
-      if (mode != "constant" && a.taken == 0 && !r[d].is(0))
-        return i.fail("mode '", mode, "' has nothing to repeat on axis ", d);
-    }
-    i.out(0, r);
+    if (i.expect_rank(1, 1)) pad_detail::infer_padded(i, mode);
   }
   void compute(AnyView data, TensorView<const int64_t> pads, AnyView constant_value, AnyView axes,
                AnyOut output) const {

@@ -48,8 +48,9 @@ struct Unique {
     Scratch scratch;
     int64_t *first = scratch.take<int64_t>(n), *counts = scratch.take<int64_t>(n);
     auto inverse = Tensor<int64_t>::uninitialized({{n}}, c.allocator());
-    const int64_t groups =
-        kernels::unique(x.dtype(), x.data(), outer, n, inner, sorted != 0, first, inverse.data(), counts);
+    const int64_t groups = kernels::unique(
+        x.dtype(), x.data(), outer, n, inner,
+        sorted ? kernels::GroupOrder::ascending : kernels::GroupOrder::first, first, inverse.data(), counts);
     Extents extents{groups};
     if (axis) {
       extents = Extents(x.extents());
