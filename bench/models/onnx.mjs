@@ -88,8 +88,9 @@ export function writeInputs(folder, inputs) {
   }
 }
 
-/// Moves the parameters of a model, initializers of 16 float elements or more as raw data, by so many units in the last
-/// place in the bytes of its file: one element up, the next one down. Scalars are often extents' scales.
+/// Moves the parameters of a model, initializers of 16 elements or more of float or float16 as raw data, by so many
+/// units in the last place in the bytes of its file: one element up, the next one down. Scalars are often extents'
+/// scales.
 export function nudgeParameters(content, units) {
   let at = 0;
   const next = () => {
@@ -110,11 +111,14 @@ export function nudgeParameters(content, units) {
       if (kind !== 0) at = value + length;
     }
   };
-  const move = (first, length) => {
+  // Numbers that would change their sign, and 0, stay.
+  const move = (first, length, size) => {
     const bytes = content.subarray(first, first + length);
-    const view = new DataView(bytes.buffer, bytes.byteOffset, length);
-    for (let i = 0; i + 4 <= length; i += 4) {
-      if (view.getFloat32(i, true) !== 0) view.setInt32(i, view.getInt32(i, true) + (i & 4 ? -units : units), true);
+    const words = new DataView(bytes.buffer, bytes.byteOffset, length);
+    const bits = 8 * size;
+    for (let i = 0; i + size <= length; i += size) {
+      const word = words[`getUint${bits}`](i, true);
+      if (word % 2 ** (bits - 1) > units) words[`setUint${bits}`](i, word + (i & size ? -units : units), true);
     }
   };
   const tensor = (first, length) => {
@@ -124,7 +128,8 @@ export function nudgeParameters(content, units) {
       if (number === 2) type = value;
       if (number === 9) data = [value, size];
     });
-    if (type === types.float.number && data?.[1] >= 64) move(...data);
+    const size = { [types.float.number]: 4, [types.float16.number]: 2 }[type];
+    if (data?.[1] >= 16 * size) move(...data, size);
   };
   fields(content.length, (number, graph, length) => {
     if (number !== 7) return;
