@@ -107,7 +107,7 @@ class Inference {
   // A few bytes can represent any number of zeros: inference reads small tensors only.
   op::Info info_of(const onnx::SparseTensorProto& t);
   op::Info constant(Value value);
-  // The info of a sparse constant as it is, by that of its dense form.
+  // A sparse constant's info, made from the info of its dense form.
   static op::Info sparse(const op::Info& dense) {
     op::Info info;
     info.type = Type(Kind::sparse_tensor, dense.type.element);

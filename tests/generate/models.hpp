@@ -100,26 +100,33 @@ inline Graph language_model(uint32_t seed = 1, const ModelNames& names = {}, boo
   return g;
 }
 
-/// The same model without a cache, which reads a whole text, for one text without padding.
-inline std::vector<int> expected_text(uint32_t seed, std::vector<int> text, int64_t count) {
-  const Session s(language_model(seed));
+/// The most probable tokens after a text, by runs over all of it with these empty pasts and without a state.
+inline std::vector<int> by_whole_texts(const Session& s, const Feeds& pasts, std::vector<int> text,
+                                       int64_t count) {
   const std::size_t prompt = text.size();
   for (; count > 0; --count) {
     const auto n = static_cast<int64_t>(text.size());
     Tensor<int64_t> tokens(Extents{1, n}), mask(Extents{1, n}), positions(Extents{1, n});
     for (int64_t k = 0; k < n; ++k)
       tokens[k] = text[static_cast<std::size_t>(k)], mask[k] = 1, positions[k] = k;
-    const Tensor<float> none(Extents{1, 2, 0, width / 2});
-    Outputs out = s.run({{"input_ids", tokens},
-                         {"attention_mask", mask},
-                         {"position_ids", positions},
-                         {"past_key_values.0.key", none},
-                         {"past_key_values.0.value", none}});
-    const std::vector<float> logits = floats(out["logits"]);
+    Feeds feeds{{"input_ids", tokens}, {"attention_mask", mask}, {"position_ids", positions}};
+    feeds.insert(feeds.end(), pasts.begin(), pasts.end());
+    Outputs out = s.run(feeds);
+    const AnyTensor& all = out["logits"].tensor();
+    std::vector<float> logits(static_cast<std::size_t>(all.size()));
+    convert_n(DType::float32, logits.data(), all.dtype(), all.data(), all.size());
     text.push_back(static_cast<int>(std::max_element(logits.end() - vocabulary, logits.end()) -
                                     (logits.end() - vocabulary)));
   }
   return {text.begin() + static_cast<std::ptrdiff_t>(prompt), text.end()};
+}
+
+/// The same model without a cache, which reads a whole text, for one text without padding.
+inline std::vector<int> expected_text(uint32_t seed, std::vector<int> text, int64_t count) {
+  const Tensor<float> none(Extents{1, 2, 0, width / 2});
+  return by_whole_texts(Session(language_model(seed)),
+                        {{"past_key_values.0.key", none}, {"past_key_values.0.value", none}}, std::move(text),
+                        count);
 }
 
 /// All tokens of a stream.

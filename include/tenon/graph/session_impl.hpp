@@ -71,9 +71,9 @@ struct Session::Core {
   const std::vector<std::string>& requested(const RunOptions& o) const {
     return o.outputs.empty() ? names : o.outputs;
   }
-  /// The names of the requested outputs without presents, unless these are requested by name.
-  /// Error{invalid_shape} if a run has made rows of a past more than the graph declares.
+  /// Error{invalid_shape} if a run has made more rows of a past than the graph declares.
   void expect_rows(const StatePair& stated, const CachePair& pair, std::span<const Value> results) const;
+  /// The names of the requested outputs without presents, unless these are requested by name.
   std::vector<std::string> shown_with(const std::vector<std::string>& requested,
                                       std::span<const StatePair> pairs) const;
   Allocator& allocator() const { return options.allocator ? *options.allocator : default_allocator(); }

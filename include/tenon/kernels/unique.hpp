@@ -78,8 +78,8 @@ inline Ranked* sort_ranked(Ranked* x, Ranked* other, int64_t n) {
 
 }  // namespace detail
 
-/// The order of groups: ascending, or that of their first slices; or also, where slices are single elements,
-/// with each NaN in a group of its own.
+/// How groups are ordered: ascending, or by their first slices. With first_and_each_nan, for slices of one
+/// element, each NaN is also a group of its own.
 enum class GroupOrder : uint8_t { ascending, first, first_and_each_nan };
 
 /// Groups equal slices of x (outer, extent, inner) along its middle axis. Returns the number of groups.

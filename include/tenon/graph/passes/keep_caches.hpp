@@ -101,10 +101,9 @@ class KeptCaches {
     for (const int m : std::vector<int>(p_.readers(past).begin(), p_.readers(past).end())) {
       const auto* gather = p_.node(m).op.as<op::Gather>();
       if (gather == nullptr || resolve_axis(gather->axis, 5) != 0) return false;
-      const AnyTensor* at = constant(p_.node(m).inputs[1]);
-      const auto half =
-          at != nullptr && at->rank() == 0 ? number(p_, p_.node(m).inputs[1], past) : std::nullopt;
-      if (!half || std::abs(*half + 0.5) > 1.5) return false;
+      const ValueId index = p_.node(m).inputs[1];
+      const std::optional<double> half = number(p_, index, past);
+      if (!half || p_.info(index).dims.rank() != 0 || *half < -2 || *half > 1) return false;
       Rows& r = halves[*half == 1 || *half == -1 ? 1 : 0];
       if (r.past >= 0 || p_.is_captured(p_.node(m).outputs[0])) return false;
       r.past = p_.node(m).outputs[0];
@@ -113,10 +112,8 @@ class KeptCaches {
       Rows& r = halves[h];
       const int m = p_.maker(p_.node(n).inputs[h]);
       if (r.past < 0 || m < 0 || p_.node(m).op.as<op::Unsqueeze>() == nullptr) return false;
-      const AnyTensor* axes = constant(p_.node(m).inputs[1]);
-      if (axes == nullptr || axes->size() != 1 ||
-          resolve_axis(*static_cast<const int64_t*>(axes->data()), 5) != 0)
-        return false;
+      const std::optional<double> axis = number(p_, p_.node(m).inputs[1], past);
+      if (!axis || resolve_axis(static_cast<int64_t>(*axis), 5) != 0) return false;
       r.present = p_.node(m).inputs[0];
       if (is_unread(k) && p_.only_reader(p_.node(m).outputs[0]) == n) r.stacking = m;
       look_through_casts(k, r);
@@ -128,9 +125,6 @@ class KeptCaches {
   /// Whether a pair's present is for the state alone.
   bool is_unread(std::size_t k) const {
     return p_.readers(present(k)).empty() && std::ranges::count(p_.outputs(), present(k)) == 1;
-  }
-  const AnyTensor* constant(ValueId v) const {
-    return v >= 0 && p_.stored(v).is_tensor() ? &p_.constant(v).tensor() : nullptr;
   }
   /// A past of 16 bits that is read in float, and whose present is made in float, is kept in 16 bits.
   void look_through_casts(std::size_t k, Rows& r) const {
