@@ -145,9 +145,20 @@ void answer_cpuid(int signal, siginfo_t*, void* context) {
   registers[REG_RIP] += sizeof cpuid;
 }
 
+// Whether the processor has something that answer_cpuid would hide.
+bool exceeds_avx2() {
+  unsigned subleaves, a, b, c, d;
+  __cpuid_count(7, 0, subleaves, b, c, d);
+  if ((b & beyond_avx2_ebx) != 0 || (c & beyond_avx2_ecx) != 0 || (d & beyond_avx2_edx) != 0) return true;
+  if (subleaves == 0) return false;
+  __cpuid_count(7, 1, a, b, c, d);
+  return (a & ~shown_of_subleaf_1) != 0 || b != 0 || c != 0 || d != 0;
+}
+
 // Shows a library that is loaded afterwards a processor that stops at AVX2, and AVX-VNNI.
 void stop_at_avx2(bool vnni) {
   if (vnni) shown_of_subleaf_1 = 1u << 4;
+  if (!exceeds_avx2()) return;
   struct sigaction action{};
   action.sa_sigaction = answer_cpuid;
   action.sa_flags = SA_SIGINFO | SA_NODEFER;

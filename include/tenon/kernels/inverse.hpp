@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "tenon/base/uncontracted.hpp"
+#include "tenon/base/platform/uncontracted.hpp"
 
 namespace tenon::TENON_ABI::kernels {
 

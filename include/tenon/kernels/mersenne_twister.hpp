@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "tenon/base/convert.hpp"
-#include "tenon/base/uncontracted.hpp"
+#include "tenon/base/platform/uncontracted.hpp"
 
 namespace tenon::TENON_ABI::kernels {
 

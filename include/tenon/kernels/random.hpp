@@ -14,8 +14,8 @@
 #include "tenon/base/costs.hpp"
 #include "tenon/base/parallel.hpp"
 #include "tenon/base/platform/clock.hpp"
+#include "tenon/base/platform/uncontracted.hpp"
 #include "tenon/base/scratch.hpp"
-#include "tenon/base/uncontracted.hpp"
 
 namespace tenon::TENON_ABI::kernels {
 

@@ -7,8 +7,8 @@
 #include <limits>
 
 #include "tenon/base/parallel.hpp"
+#include "tenon/base/platform/uncontracted.hpp"
 #include "tenon/base/scratch.hpp"
-#include "tenon/base/uncontracted.hpp"
 
 namespace tenon::TENON_ABI::kernels {
 

@@ -7,9 +7,9 @@
 
 #include "tenon/base/costs.hpp"
 #include "tenon/base/parallel.hpp"
+#include "tenon/base/platform/uncontracted.hpp"
 #include "tenon/base/scratch.hpp"
 #include "tenon/base/types.hpp"
-#include "tenon/base/uncontracted.hpp"
 #include "tenon/kernels/elementwise/half.hpp"
 
 namespace tenon::TENON_ABI::kernels {

@@ -8,7 +8,7 @@
 
 #include "tenon/base/costs.hpp"
 #include "tenon/base/parallel.hpp"
-#include "tenon/base/uncontracted.hpp"
+#include "tenon/base/platform/uncontracted.hpp"
 #include "tenon/simd/vector.hpp"
 
 namespace tenon::TENON_ABI::kernels {

@@ -8,7 +8,7 @@
 #include <type_traits>
 
 #include "tenon/base/platform/compiler.hpp"
-#include "tenon/base/uncontracted.hpp"
+#include "tenon/base/platform/uncontracted.hpp"
 #include "tenon/kernels/attention/cached.hpp"
 #include "tenon/kernels/reduce/exponentials.hpp"
 #include "tenon/kernels/reduce/rows.hpp"

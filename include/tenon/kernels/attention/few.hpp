@@ -10,8 +10,8 @@
 
 #include "tenon/base/costs.hpp"
 #include "tenon/base/parallel.hpp"
+#include "tenon/base/platform/uncontracted.hpp"
 #include "tenon/base/scratch.hpp"
-#include "tenon/base/uncontracted.hpp"
 #include "tenon/kernels/attention/args.hpp"
 #include "tenon/kernels/attention/cached.hpp"
 #include "tenon/kernels/attention/mask.hpp"

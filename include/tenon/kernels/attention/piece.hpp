@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <limits>
 
+#include "tenon/base/platform/uncontracted.hpp"
 #include "tenon/base/scratch.hpp"
-#include "tenon/base/uncontracted.hpp"
 #include "tenon/kernels/attention/args.hpp"
 #include "tenon/kernels/attention/cached.hpp"
 #include "tenon/kernels/attention/mask.hpp"

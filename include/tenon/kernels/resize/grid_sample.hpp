@@ -10,8 +10,8 @@
 #include "tenon/base/convert.hpp"
 #include "tenon/base/costs.hpp"
 #include "tenon/base/parallel.hpp"
+#include "tenon/base/platform/uncontracted.hpp"
 #include "tenon/base/scratch.hpp"
-#include "tenon/base/uncontracted.hpp"
 #include "tenon/kernels/resize/interpolated.hpp"
 #include "tenon/simd/arch.hpp"
 

@@ -7,7 +7,7 @@
 
 #include "tenon/base/costs.hpp"
 #include "tenon/base/parallel.hpp"
-#include "tenon/base/uncontracted.hpp"
+#include "tenon/base/platform/uncontracted.hpp"
 #include "tenon/op/families/sparse.hpp"
 #include "tenon/op/framework/call.hpp"
 

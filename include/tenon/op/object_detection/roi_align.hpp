@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "tenon/base/convert.hpp"
-#include "tenon/base/uncontracted.hpp"
+#include "tenon/base/platform/uncontracted.hpp"
 #include "tenon/kernels/roi.hpp"
 #include "tenon/op/families/wide.hpp"
 #include "tenon/op/framework/call.hpp"
