@@ -22,7 +22,7 @@ class ChannelsLast {
   explicit ChannelsLast(Program& program) : p_(program) {}
 
   void apply() {
-    if (!kernels::fast_conv_last() && !(kernels::fast_depthwise_last() && has_depthwise())) return;
+    if (!kernels::fast_conv_last() && !kernels::fast_depthwise_last()) return;
     p_.for_each_node([&](int n, const Graph::Node& node) {
       if (const auto* conv = node.op.as<QuantizedConv>()) take_convolution(n, *conv);
       else if (std::ranges::all_of(node.inputs, [&](ValueId v) { return last(v) >= 0; })) follow(n);

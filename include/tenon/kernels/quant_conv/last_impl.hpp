@@ -27,9 +27,12 @@ template <class Arch>
 int64_t quant_conv_last_weight_size_impl(const ConvGeometry& g, bool plain_x, const int8_t* w) {
   using namespace conv_last_detail;
   int64_t size = form_cells;
-  gemm_detail::with_form<Arch, false>(form_of<Arch>(g, plain_x, w), [&]<class Words>(Words) {
+  const ConstantForm form = form_of<Arch>(g, plain_x, w);
+  gemm_detail::with_form<Arch, false>(form.form, [&]<class Words>(Words) {
     if (is_depthwise_last(g)) size += DepthwiseLayout<Words, Arch>(g).size();
-    else size += Layout<Arch>(g, plain_x, simd::has_tiles<Arch>(), Words::per_cell).size();
+    else
+      size +=
+          Layout<Arch>(g, plain_x, simd::has_tiles<Arch>(), Words::per_cell).size_with_excess(form.places);
   });
   return size;
 }
@@ -38,14 +41,17 @@ template <class Arch>
 void quant_conv_last_pack_impl(const ConvGeometry& g, bool plain_x, const int8_t* w, const int32_t* bias,
                                int32_t x_zero, int32_t* packed) {
   using namespace conv_last_detail;
-  const ByteForm form = form_of<Arch>(g, plain_x, w);
-  std::fill_n(packed, form_cells, static_cast<int32_t>(form));
+  const auto [form, places] = form_of<Arch>(g, plain_x, w);
+  const Layout<Arch> l(g, plain_x, simd::has_tiles<Arch>());
+  std::fill_n(packed, form_cells, 0);
+  packed[0] = static_cast<int32_t>(form);
+  packed[1] = places > 0 ? static_cast<int32_t>(l.lists()) : 0;
   packed += form_cells;
   gemm_detail::with_form<Arch, false>(form, [&]<class Words>(Words) {
     if (is_depthwise_last(g)) return pack_depthwise<Words, Arch>(g, w, bias, x_zero, packed);
-    pack_weights<Words>(Layout<Arch>(g, plain_x, simd::has_tiles<Arch>()), g, plain_x, w, bias, x_zero,
-                        packed);
+    pack_weights<Words>(l, g, plain_x, w, bias, x_zero, packed);
   });
+  if (places > 0) take_excess(l, packed);
 }
 
 template <class Arch>
@@ -59,7 +65,7 @@ void quant_conv_last_impl(const QuantConvLastArgs& args) {
       if (is_depthwise_last(g.geometry)) return conv_depthwise<Words, Arch>(g);
     if constexpr (simd::may_have_tiles<Arch>)
       if (simd::has_tiles<Arch>()) return conv_by_tiles<simd::Tiles<Arch>, Arch>(g);
-    conv_by_words<Words, Arch>(g);
+    conv_by_words<Words, Arch>(g, args.packed_w[1]);
   });
 }
 

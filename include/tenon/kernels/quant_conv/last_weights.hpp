@@ -2,9 +2,11 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <cstring>
 
+#include "tenon/base/costs.hpp"
 #include "tenon/base/parallel.hpp"
 #include "tenon/base/scratch.hpp"
 #include "tenon/kernels/gemm/byte_excess.hpp"
@@ -18,6 +20,9 @@ namespace tenon::TENON_ABI::kernels::conv_last_detail {
 // Words of x and of w (gemm/bytes.hpp): bytes, bytes where two neighbouring products fit into 16 bits, and
 // 16-bit integers.
 using gemm_detail::ByteForm;
+using gemm_detail::ConstantForm;
+using gemm_detail::Excess;
+using gemm_detail::ExcessLists;
 using Quads = gemm_detail::Quad<false, true>;
 using SafeQuads = gemm_detail::Quad<false, false>;
 using gemm_detail::Pair;
@@ -40,8 +45,9 @@ constexpr int64_t whole_vectors(int64_t channels) {
 inline constexpr int64_t tile_pixels = 2 * simd::tile_rows, tile_channels = 2 * simd::tile_rows;
 
 /// Extents of the packed weights: initial sums for output channels up to whole vectors, then panels of `cols`
-/// output channels, each with `words` words per tap and channel. Panels for tile registers
-/// (gemm/byte_tiles.hpp) are as wide as two registers, and end with words of zeros up to whole registers.
+/// output channels, each with `words` words per tap and channel, and lists of excess, if any. Panels for tile
+/// registers (gemm/byte_tiles.hpp) are as wide as two registers, and end with words of zeros up to whole
+/// registers.
 template <class Arch>
 struct Layout {
   int64_t taps, words, channels, cols, step, depth;
@@ -57,6 +63,11 @@ struct Layout {
   int64_t panel() const { return depth * cols; }
   int64_t starts() const { return whole_vectors<Arch>(channels); }
   int64_t size() const { return starts() + panels() * panel(); }
+  /// One of each tap of a panel.
+  int64_t lists() const { return panels() * taps; }
+  int64_t size_with_excess(int64_t places) const {
+    return size() + (places > 0 ? ExcessLists::size(lists(), places, cols) : 0);
+  }
 };
 
 /// The weights at all taps of as many output channels as a register has words, `each` bytes of w apart. The
@@ -93,31 +104,62 @@ void pack_strip(const Layout<Arch>& l, int64_t cells, const int8_t* w, int64_t e
     }
 }
 
-/// Whether all pairs of neighbours in a word of weights are so small that their products with bytes fit into
-/// 16 bits.
-inline bool are_safe(const ConvGeometry& g, bool plain_x, const int8_t* w) {
-  const int64_t cells = g.kernel[0] * g.kernel[1], wide = g.kernel[1], C = g.in_channels;
-  // The weights of a row of a plain image's kernel are neighbours, channel after channel.
-  const int64_t lines = plain_x ? g.kernel[0] : cells, count = plain_x ? wide * C : C;
-  for (int64_t m = 0; m < g.out_channels; ++m, w += C * cells)
-    for (int64_t line = 0; line < lines; ++line) {
-      const auto at = [&](int64_t i) -> int32_t {
-        if (i >= count) return 0;
-        return plain_x ? w[i % C * cells + line * wide + i / C] : w[i * cells + line];
-      };
-      for (int64_t i = 0; i < count; i += 2)
-        if (gemm_detail::excess_of(at(i), at(i + 1)) != 0) return false;
-    }
-  return true;
+/// Packs the words of bytes of a panel of weights w, up to l.panel().
+template <class Arch>
+void pack_panel(const Layout<Arch>& l, const ConvGeometry& g, bool plain_x, const int8_t* w, int64_t panel,
+                int32_t* to) {
+  const int64_t cells = g.kernel[0] * g.kernel[1], each = g.in_channels * cells;
+  const int64_t first = panel * l.cols, count = std::min(l.cols, g.out_channels - first);
+  const int8_t *const end = w + g.out_channels * each, *from = w + first * each;
+  if (plain_x || count < l.cols || l.depth > l.taps * l.words) std::fill_n(to, l.panel(), 0);
+  if (!plain_x) {
+    constexpr int64_t lanes = simd::lanes<int32_t, Arch>;
+    int64_t m = 0;
+    for (; m + lanes <= count; m += lanes) pack_strip(l, cells, from + m * each, each, end, to + m);
+    if (m == count) return;
+    Scratch scratch;
+    auto* const rest = scratch.take<int8_t>(lanes * each);
+    std::fill(std::copy_n(from + m * each, (count - m) * each, rest), rest + lanes * each, int8_t{0});
+    pack_strip(l, cells, rest, each, rest + lanes * each, to + m);
+    return;
+  }
+  // Rows of a plain image's kernel hold the channels of all their taps, four after four.
+  auto* const bytes = reinterpret_cast<int8_t*>(to);
+  for (int64_t m = 0; m < count; ++m)
+    for (int64_t c = 0; c < g.in_channels; ++c)
+      for (int64_t t = 0; t < cells; ++t) {
+        const int64_t e = t % g.kernel[1] * g.in_channels + c;
+        bytes[((t / g.kernel[1] * l.words + e / 4) * l.cols + m) * 4 + e % 4] = *from++;
+      }
 }
 
-/// The words of a convolution at the level in force.
+/// Counts the places, of a panel and a tap, where weights have an excess, stopping past `most`.
 template <class Arch>
-ByteForm form_of(const ConvGeometry& g, bool plain_x, const int8_t* w) {
-  if (simd::has_dot_bytes<Arch>()) return ByteForm::quads;
-  if (is_depthwise_last(g)) return ByteForm::pairs;
-  if (simd::has_tiles<Arch>()) return ByteForm::quads;
-  return simd::has_dot_bytes_16<Arch> && are_safe(g, plain_x, w) ? ByteForm::quads_16 : ByteForm::pairs;
+int64_t excess_places(const Layout<Arch>& l, const ConvGeometry& g, bool plain_x, const int8_t* w,
+                      int64_t most) {
+  std::atomic<int64_t> places{0};
+  parallel_for(l.panels(), 1, [&](int64_t begin, int64_t end) {
+    Scratch scratch;
+    auto* const words = scratch.take<int32_t>(l.panel());
+    for (int64_t panel = begin; panel < end && places.load(std::memory_order_relaxed) <= most; ++panel) {
+      pack_panel(l, g, plain_x, w, panel, words);
+      places.fetch_add(gemm_detail::count_excess<Tile<Arch>::cols>(words, l.depth),
+                       std::memory_order_relaxed);
+    }
+  });
+  return places.load();
+}
+
+/// The form of a convolution's words at the level in force, and the places of its weights' excess.
+template <class Arch>
+ConstantForm form_of(const ConvGeometry& g, bool plain_x, const int8_t* w) {
+  if (!simd::has_dot_bytes<Arch>()) {
+    if (is_depthwise_last(g)) return {ByteForm::pairs};
+    if (simd::has_tiles<Arch>()) return {ByteForm::quads};
+  }
+  const Layout<Arch> l(g, plain_x, false);
+  return gemm_detail::constant_form<Arch>(
+      l.lists(), l.words, [&](int64_t most) { return excess_places(l, g, plain_x, w, most); });
 }
 
 /// A zero point of x as products by Words see it.
@@ -126,7 +168,8 @@ constexpr int32_t seen_zero(int32_t x_zero) {
   return x_zero - gemm_detail::lowers<Words, Arch>;
 }
 
-/// Cells preceding packed weights: the form, and room, so that weights stay aligned.
+/// Cells preceding packed weights: the form, the lists of excess, if any, and room, so that weights stay
+/// aligned.
 inline constexpr int64_t form_cells = 16;
 
 /// to[i] and to[cols + i] = the first two and the last two bytes of from[i] as 16-bit integers.
@@ -141,52 +184,44 @@ inline void split_words(const int32_t* from, int64_t cols, int32_t* to) {
   }
 }
 
+/// Subtracts the excess of packed weights, and lists it.
+template <class Arch>
+void take_excess(const Layout<Arch>& l, int32_t* packed) {
+  const ExcessLists lists{packed + l.size(), l.lists()};
+  std::fill_n(lists.begin, lists.lists + 1, 0);
+  const auto each = [&](const auto& f) {
+    parallel_for(lists.lists, std::max<int64_t>(task_work::bytes / (l.words * l.cols), 1),
+                 [&](int64_t begin, int64_t end) {
+                   for (int64_t list = begin; list < end; ++list)
+                     f(list, packed + l.starts() + list * l.words * l.cols);
+                 });
+  };
+  constexpr int cols = Tile<Arch>::cols;
+  each([&](int64_t list, const int32_t* words) { lists.template count<cols>(list, words, l.words); });
+  lists.sum_up();
+  each([&](int64_t list, int32_t* words) { lists.template take<cols>(list, words); });
+}
+
 /// See quant_conv_last_pack. `l` describes words of bytes.
 template <class Words, class Arch>
 void pack_weights(const Layout<Arch>& l, const ConvGeometry& g, bool plain_x, const int8_t* w,
                   const int32_t* bias, int32_t x_zero, int32_t* packed) {
   constexpr int64_t split = 4 / Words::per_cell;
-  const int64_t cells = g.kernel[0] * g.kernel[1], each = g.in_channels * cells;
-  const int8_t* const end = w + g.out_channels * each;
+  const int64_t each = g.in_channels * g.kernel[0] * g.kernel[1];
   const int32_t seen = l.step > 1 ? x_zero : seen_zero<Words, Arch>(x_zero);  // tile registers lower nothing
   std::fill(packed + l.channels, packed + l.starts(), 0);
-  const auto pack_panel = [&](int64_t panel, int32_t* to) {
-    const int64_t first = panel * l.cols, count = std::min(l.cols, g.out_channels - first);
-    if (plain_x || count < l.cols || l.depth > l.taps * l.words) std::fill_n(to, l.panel(), 0);
-    for (int64_t m = first; m < first + count; ++m) {
-      uint32_t sum = 0;
-      for (const int8_t* k = w + m * each; k < w + (m + 1) * each; ++k) sum += static_cast<uint32_t>(*k);
-      packed[m] = gemm_detail::wrap_sub(bias != nullptr ? bias[m] : 0,
-                                        gemm_detail::wrap_mul(seen, static_cast<int32_t>(sum)));
-    }
-    if (!plain_x) {
-      constexpr int64_t lanes = simd::lanes<int32_t, Arch>;
-      int64_t m = 0;
-      for (; m + lanes <= count; m += lanes) pack_strip(l, cells, w + (first + m) * each, each, end, to + m);
-      if (m == count) return;
-      Scratch scratch;
-      auto* const rest = scratch.take<int8_t>(lanes * each);
-      std::fill(std::copy_n(w + (first + m) * each, (count - m) * each, rest), rest + lanes * each,
-                int8_t{0});
-      pack_strip(l, cells, rest, each, rest + lanes * each, to + m);
-      return;
-    }
-    // Rows of a plain image's kernel hold the channels of all their taps, four after four.
-    auto* const bytes = reinterpret_cast<int8_t*>(to);
-    const int8_t* from = w + first * each;
-    for (int64_t m = 0; m < count; ++m)
-      for (int64_t c = 0; c < g.in_channels; ++c)
-        for (int64_t t = 0; t < cells; ++t) {
-          const int64_t e = t % g.kernel[1] * g.in_channels + c;
-          bytes[((t / g.kernel[1] * l.words + e / 4) * l.cols + m) * 4 + e % 4] = *from++;
-        }
-  };
   parallel_for(l.panels(), 1, [&](int64_t begin_panel, int64_t end_panel) {
     Scratch scratch;
     auto* const bytes = split == 1 ? nullptr : scratch.take<int32_t>(l.panel());
     for (int64_t panel = begin_panel; panel < end_panel; ++panel) {
+      for (int64_t m = panel * l.cols; m < std::min((panel + 1) * l.cols, g.out_channels); ++m) {
+        uint32_t sum = 0;
+        for (const int8_t* k = w + m * each; k < w + (m + 1) * each; ++k) sum += static_cast<uint32_t>(*k);
+        packed[m] = gemm_detail::wrap_sub(bias != nullptr ? bias[m] : 0,
+                                          gemm_detail::wrap_mul(seen, static_cast<int32_t>(sum)));
+      }
       int32_t* const to = packed + l.starts() + panel * l.panel() * split;
-      pack_panel(panel, split == 1 ? to : bytes);
+      pack_panel(l, g, plain_x, w, panel, split == 1 ? to : bytes);
       for (int64_t i = 0; split > 1 && i < l.depth; ++i)
         split_words(bytes + i * l.cols, l.cols, to + split * i * l.cols);
     }

@@ -25,9 +25,9 @@
 
 namespace tenon::TENON_ABI::kernels::conv_last_detail {
 
-/// A tap: the offsets of its weights in a panel and of its cell in the image, relative to the first tap.
+/// A tap: its number, and the offset of its cell in the image, relative to the first tap.
 struct Tap {
-  int64_t w, x;
+  int64_t number, x;
 };
 
 /// Pixels that see the same taps: the offsets of their first taps in the image, and of their results in y.
@@ -45,7 +45,9 @@ struct TileWork {
   int64_t words;
   const uint8_t* x;
   const int32_t* w;
-  const void* next;  ///< memory to prefetch, one line per word of the pixels
+  ExcessLists excess;  ///< of all panels
+  int64_t list;        ///< of the first tap
+  const void* next;    ///< memory to prefetch, one line per word of the pixels
   const int32_t* start;
   const float* scale;
   const uint8_t* z;
@@ -69,17 +71,18 @@ void compute_tile(const QuantConvLastArgs& g, const TileWork<Arch>& t) {
 #pragma GCC unroll 8
     for (int r = 0; r < R; ++r) sum[r][v] = start;
   }
+  constexpr int cols = Tile<Arch>::cols;
   const auto* next = static_cast<const uint8_t*>(t.next);
   for (const Tap* tap = t.pixels.first; tap < t.pixels.last; ++tap) {
-    const int32_t* w = t.w + tap->w;
+    const int32_t* w = t.w + tap->number * t.words * cols;
     const uint8_t* x[R];
 #pragma GCC unroll 8
     for (int r = 0; r < R; ++r) x[r] = t.x + (t.pixels.from[r] + tap->x);
-    for (int64_t q = 0; q < t.words; ++q, w += Tile<Arch>::cols, next += 64) {
-      TENON_PREFETCH(next, 0, 3);
+    // Adds the products of the pixels' words q and a row of weights.
+    const auto add = [&](int64_t q, const int32_t* weights) TENON_INLINE_LAMBDA {
       I wv[NV];
 #pragma GCC unroll 4
-      for (int v = 0; v < NV; ++v) wv[v] = simd::loadu<Arch>(w + v * L);
+      for (int v = 0; v < NV; ++v) wv[v] = simd::loadu<Arch>(weights + v * L);
 #pragma GCC unroll 8
       for (int r = 0; r < R; ++r) {
         if constexpr (gemm_detail::reads_lanes<Words, Arch>) {
@@ -94,6 +97,14 @@ void compute_tile(const QuantConvLastArgs& g, const TileWork<Arch>& t) {
           for (int v = 0; v < NV; ++v) sum[r][v] = Words::add_product(xv, wv[v], sum[r][v]);
         }
       }
+    };
+    for (int64_t q = 0; q < t.words; ++q, w += cols, next += 64) {
+      TENON_PREFETCH(next, 0, 3);
+      add(q, w);
+    }
+    if constexpr (gemm_detail::may_exceed<Words>) {
+      const Excess excess(t.excess, t.list + tap->number, cols);
+      for (int64_t i = 0; i < excess.count; ++i) add(excess.places[i], excess.cells + i * cols);
     }
   }
   const Ending<Arch> ending(g);
@@ -187,8 +198,7 @@ class TileList {
   Tap* add_taps(Tap* to, const Seen& seen) const {
     for (int64_t i = seen[0]; i < seen[1]; ++i)
       for (int64_t j = seen[2]; j < seen[3]; ++j)
-        *to++ = {(i * wide_ + j) * l_.words * Tile<Arch>::cols,
-                 i * g_.dilations[0] * image_.row + j * g_.dilations[1] * image_.pixel};
+        *to++ = {i * wide_ + j, i * g_.dilations[0] * image_.row + j * g_.dilations[1] * image_.pixel};
     return to;
   }
   /// Adds pixels, whose first taps are `step` apart, to `tile` until it is full, then to new tiles.
@@ -214,9 +224,9 @@ class TileList {
   Pixel* border_;
 };
 
-/// The convolution by tiles of words and vectors.
+/// The convolution by tiles of words and vectors. The weights have `lists` lists of excess.
 template <class Words, class Arch>
-void conv_by_words(const QuantConvLastArgs& g) {
+void conv_by_words(const QuantConvLastArgs& g, int64_t lists) {
   constexpr int64_t rows = Tile<Arch>::rows, cols = Tile<Arch>::cols, lanes = simd::lanes<int32_t, Arch>;
   const ConvGeometry& s = g.geometry;
   const int64_t pixels = s.batch * s.out[0] * s.out[1];
@@ -227,6 +237,7 @@ void conv_by_words(const QuantConvLastArgs& g) {
     padded = padded || s.pads[d] > 0 ||
              (s.out[d] - 1) * s.strides[d] + (s.kernel[d] - 1) * s.dilations[d] - s.pads[d] >= s.in[d];
   const Image x = padded ? padded_copy<Words, Arch>(g, scratch) : plain_image<Arch>(g);
+  const ExcessLists excess{const_cast<int32_t*>(g.packed_w + l.size()), lists};  // nothing is written
   const auto run = [&](const TileList<Arch>& t, int64_t begin, int64_t end, int64_t panel) {
     const int64_t c = panel * cols, channels = std::min(l.channels - c, cols);
     const int64_t vectors = whole_vectors<Arch>(channels) / lanes;
@@ -238,7 +249,7 @@ void conv_by_words(const QuantConvLastArgs& g) {
                              ? static_cast<const void*>(w + l.panel() + (k - begin) * quarter)
                              : x.data + t.pixels[std::min(k + 1, end - 1)].from[0];
       tile_for<Words, Arch>(t.pixels[k].count, vectors)(
-          g, {t.pixels[k], l.words, x.data, w, next, g.packed_w + c, g.scale + c,
+          g, {t.pixels[k], l.words, x.data, w, excess, panel * l.taps, next, g.packed_w + c, g.scale + c,
               g.sum.z != nullptr ? g.sum.z + c : nullptr, g.y + c, channels});
     }
   };
