@@ -344,7 +344,7 @@ std::vector<uint8_t> channels_last(const std::vector<uint8_t>& x, int64_t channe
 template <class Arch>
 void test_last(Case c, bool plain, bool is_signed, int32_t x_zero, bool few_large = false) {
   const bool depthwise = c.groups >= 8;
-  if (depthwise && !fast_depthwise_last_impl<Arch>()) return;
+  if (depthwise && !fast_conv_last_impl<Arch>()) return;
   if (!depthwise && x_zero == 0) c.out_channels += 64;  // else less than a panel
   if (!plain && !depthwise) c.in_channels = (c.in_channels + 3) / 4 * 4;
   const Axes out = out_extents(c, false);

@@ -473,8 +473,8 @@ TEST_CASE("channels_last: bytes stay so between convolutions") {
       moves += n.op.as<MoveChannels>() != nullptr, sums += n.op.as<QuantizedAdd>() != nullptr;
     // The last result has a reader in its own form and one that is an output; and a mean is moved for the
     // gate.
-    CHECK(moves == (kernels::fast_depthwise_last() ? 2 : 0));
-    CHECK(sums == (kernels::fast_depthwise_last() ? 1 : 3));
+    CHECK(moves == (kernels::fast_conv_last() ? 2 : 0));
+    CHECK(sums == (kernels::fast_conv_last() ? 1 : 3));
   }
 }
 

@@ -1,8 +1,6 @@
 // channels_last: quantised convolutions, and the nodes between them, work on bytes with channels last: (N, C,
 // spatial...) becomes (N, 1, spatial..., C), an ordinary tensor of unsigned bytes. So tables, pools, sums and
-// Concat stay ordinary nodes, and a sum after a convolution fuses into it. On processors without an
-// instruction that sums products of four bytes, only depthwise convolutions, and networks that contain some,
-// benefit.
+// Concat stay ordinary nodes, and a sum after a convolution fuses into it.
 #pragma once
 
 #include <map>
@@ -22,7 +20,7 @@ class ChannelsLast {
   explicit ChannelsLast(Program& program) : p_(program) {}
 
   void apply() {
-    if (!kernels::fast_conv_last() && !kernels::fast_depthwise_last()) return;
+    if (!kernels::fast_conv_last()) return;
     p_.for_each_node([&](int n, const Graph::Node& node) {
       if (const auto* conv = node.op.as<QuantizedConv>()) take_convolution(n, *conv);
       else if (std::ranges::all_of(node.inputs, [&](ValueId v) { return last(v) >= 0; })) follow(n);
@@ -30,23 +28,6 @@ class ChannelsLast {
   }
 
  private:
-  /// A geometry with only groups and channels set.
-  static kernels::ConvGeometry channels_of(const QuantizedConv& q) {
-    kernels::ConvGeometry g;
-    g.groups = q.conv.group;
-    g.in_channels = q.extents[1] * g.groups;
-    g.out_channels = q.extents[0];
-    return g;
-  }
-  bool has_depthwise() const {
-    bool found = false;
-    p_.for_each_node([&](int, const Graph::Node& node) {
-      const auto* q = node.op.as<QuantizedConv>();
-      found = found || (q != nullptr && kernels::is_depthwise_last(channels_of(*q)));
-    });
-    return found;
-  }
-
   /// The form of a value with its channels last, or -1.
   ValueId last(ValueId v) const {
     const auto found = last_.find(v);
@@ -76,8 +57,11 @@ class ChannelsLast {
     const int rank = q.extents.size() - 2;
     if (rank != 2) return p_.skipped(n, "it does not have two spatial axes");
     const int64_t dilations[] = {windows.dilation(0), windows.dilation(1)};
-    kernels::ConvGeometry g = channels_of(q);
+    kernels::ConvGeometry g;
     g.rank = rank;
+    g.groups = q.conv.group;
+    g.in_channels = q.extents[1] * g.groups;
+    g.out_channels = q.extents[0];
     g.kernel = &q.extents[2];
     g.dilations = dilations;
     // Bounded, because a padded copy grows with them.

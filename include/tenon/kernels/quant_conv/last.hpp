@@ -12,8 +12,6 @@ namespace tenon::TENON_ABI::kernels {
 template <class Arch>
 bool fast_conv_last_impl();
 template <class Arch>
-bool fast_depthwise_last_impl();
-template <class Arch>
 int64_t quant_conv_last_weight_size_impl(const ConvGeometry& geometry, bool plain_x, const int8_t* w);
 template <class Arch>
 void quant_conv_last_pack_impl(const ConvGeometry& geometry, bool plain_x, const int8_t* w,
@@ -21,14 +19,9 @@ void quant_conv_last_pack_impl(const ConvGeometry& geometry, bool plain_x, const
 template <class Arch>
 void quant_conv_last_impl(const QuantConvLastArgs& args);
 
-/// Whether the level in force and the processor have the instruction that sums products of four bytes.
+/// Whether the level in force has fast kernels for these convolutions.
 inline bool fast_conv_last() {
   return simd::dispatch([]<class Arch>(Arch) { return fast_conv_last_impl<Arch>(); });
-}
-
-/// Whether the level in force has fast kernels for depthwise convolutions.
-inline bool fast_depthwise_last() {
-  return simd::dispatch([]<class Arch>(Arch) { return fast_depthwise_last_impl<Arch>(); });
 }
 
 /// Elements of int32_t that quant_conv_last_pack writes for weights w. Reads channels and kernel.

@@ -15,11 +15,6 @@ namespace tenon::TENON_ABI::kernels {
 
 template <class Arch>
 bool fast_conv_last_impl() {
-  return simd::has_dot_bytes<Arch>();
-}
-
-template <class Arch>
-bool fast_depthwise_last_impl() {
   return simd::has_dot_bytes_16<Arch>;
 }
 
@@ -75,7 +70,6 @@ void quant_conv_last_impl(const QuantConvLastArgs& args) {
 namespace tenon::TENON_ABI::kernels {
 
 template bool fast_conv_last_impl<TENON_INSTANTIATE>();
-template bool fast_depthwise_last_impl<TENON_INSTANTIATE>();
 template int64_t quant_conv_last_weight_size_impl<TENON_INSTANTIATE>(const ConvGeometry&, bool,
                                                                      const int8_t*);
 template void quant_conv_last_pack_impl<TENON_INSTANTIATE>(const ConvGeometry&, bool, const int8_t*,
