@@ -6,6 +6,7 @@
 #include "tenon/op/com.microsoft/gather_nd.hpp"
 #include "tenon/op/com.microsoft/grid_sample.hpp"
 #include "tenon/op/com.microsoft/inverse.hpp"
+#include "tenon/op/com.microsoft/mat_mul_integer16.hpp"
 #include "tenon/op/com.microsoft/pad.hpp"
 #include "tenon/op/com.microsoft/range.hpp"
 #include "tenon/op/com.microsoft/trilu.hpp"
@@ -15,14 +16,14 @@
 namespace tenon {
 using namespace test;
 using op::com_microsoft::ExpandDims, op::com_microsoft::GatherND, op::com_microsoft::GridSample,
-    op::com_microsoft::Inverse, op::com_microsoft::Pad, op::com_microsoft::Range, op::com_microsoft::Trilu,
-    op::com_microsoft::Unique;
+    op::com_microsoft::Inverse, op::com_microsoft::MatMulInteger16, op::com_microsoft::Pad,
+    op::com_microsoft::Range, op::com_microsoft::Trilu, op::com_microsoft::Unique;
 
 TEST_CASE("Operators that exporters write to com.microsoft: results of ONNX Runtime") {
   check_recorded("com.microsoft/exported.txt",
                  {&operator_class<ExpandDims>, &operator_class<GatherND>, &operator_class<GridSample>,
-                  &operator_class<Inverse>, &operator_class<Pad>, &operator_class<Range>,
-                  &operator_class<Trilu>, &operator_class<Unique>});
+                  &operator_class<Inverse>, &operator_class<MatMulInteger16>, &operator_class<Pad>,
+                  &operator_class<Range>, &operator_class<Trilu>, &operator_class<Unique>});
 }
 
 TEST_CASE("com.microsoft.Inverse: types, singular matrices, nothing, symbols") {
@@ -53,6 +54,17 @@ TEST_CASE("com.microsoft.Inverse: types, singular matrices, nothing, symbols") {
   check_fails(Inverse{}, {t<int32_t>({1, 1}, {1})}, "X cannot be tensor(int32)");
   const auto n = Dim::symbol(1);
   CHECK(infer(Inverse{}, {info(DType::float32, {n, 3, Dim()})})[0].dims == Dims{n, 3, 3});
+}
+
+TEST_CASE("com.microsoft.MatMulInteger16: sums that wrap, what it refuses, symbols") {
+  const Value a = t<int16_t>({1, 3}, {-32768, -32768, -32768}),
+              b = t<int16_t>({3, 1}, {-32768, -32768, -32768});
+  check(MatMulInteger16{}, {a, b}, {t<int32_t>({1, 1}, {-1073741824})});
+  check(MatMulInteger16{}, {t<int16_t>({2, 0}, {}), t<int16_t>({0, 1}, {})}, {t<int32_t>({2, 1}, {0, 0})});
+  check_fails(MatMulInteger16{}, {a, a}, "inner extents");
+  check_fails(MatMulInteger16{}, {t<int8_t>({1, 1}, {1}), a}, "A cannot be tensor(int8)");
+  CHECK(infer(MatMulInteger16{}, {info(DType::int16, {Dim::symbol(1), 3}), info(DType::int16, {3, 4})})[0]
+            .dims == Dims{Dim::symbol(1), 4});
 }
 
 TEST_CASE("com.microsoft.GridSample, Trilu: what they refuse, symbols") {

@@ -43,8 +43,8 @@ struct ConvTranspose {
   constexpr WindowAttributes window() const { return {auto_pad, dilations, kernel_shape, pads, strides}; }
 
   constexpr void infer(Infer& i) const { infer_with(i, i.dims(1)); }
-  /// The rule for weights of these extents.
-  constexpr void infer_with(Infer& i, const Dims& weights) const {
+  /// The rule for weights of these extents, and a bias that is this input.
+  constexpr void infer_with(Infer& i, const Dims& weights, int bias = 2) const {
     const WindowAttributes w = window();
     if (auto_pad != "" && auto_pad != "NOTSET" && std::ranges::any_of(pads, [](int64_t p) { return p != 0; }))
       return i.fail("pads exclude auto_pad '", auto_pad, "'");
@@ -59,7 +59,7 @@ struct ConvTranspose {
     if ((c.x[1] % group).differs(0)) return i.fail(c.x[1], " channels do not divide into ", group, " groups");
     const Dim channels = c.w[1] * group;
     if (c.w[1].known() && !channels.known()) return i.fail("group is ", group);
-    infer_bias(i, 2, channels);
+    infer_bias(i, bias, channels);
     Dims y{c.x[0], channels};
     for (int k = 0; k < spatial; ++k) {
       if (added(k) > 0 && added(k) >= padding_limit(w, k))
