@@ -11,9 +11,9 @@ std::string_view advice_on(std::string_view domain, std::string_view name, const
   if (domain == pack && std::ranges::find(searches, name) != std::end(searches))
     return "Operators that generate texts are not supported: export the decoder without them, and generate "
            "with tenon/generate.hpp";
-  if (domain == pack && name.starts_with("DecoderMasked"))
-    return "Operators of ONNX Runtime's own search for texts, which read a cache that beams share, are not "
-           "supported: export the decoder with MultiHeadAttention, and generate with tenon/generate.hpp";
+  if (domain == pack && name == "DecoderMaskedSelfAttention")
+    return "Operators of ONNX Runtime's own search for texts on other devices are not supported: export the "
+           "decoder with MultiHeadAttention, and generate with tenon/generate.hpp";
   if (domain == pack && registry.newest(pack) == 0)
     return "A program that links //:com_microsoft_operators, Tenon::com_microsoft in CMake, and passes a "
            "registry with register_com_microsoft has many of ONNX Runtime's operators";

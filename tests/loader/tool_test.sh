@@ -457,7 +457,7 @@ missing() {
 }
 missing Unknown "export with ONNX's own operators, or save the model before the optimiser, or with fewer optimisations"
 missing BeamSearch 'generate with tenon/generate.hpp'
-missing DecoderMaskedMultiHeadAttention 'export the decoder with MultiHeadAttention'
+missing DecoderMaskedSelfAttention 'export the decoder with MultiHeadAttention'
 
 [ "$($tool help)" = "$($tool --help)" ] || fail "help is not --help"
 [ "$($tool help bench)" = "$($tool bench --help)" ] || fail "help bench is not bench --help"

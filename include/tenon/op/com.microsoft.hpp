@@ -10,6 +10,7 @@
 #include "tenon/op/com.microsoft/causal_conv_with_state.hpp"
 #include "tenon/op/com.microsoft/conv_transpose_with_dynamic_pads.hpp"
 #include "tenon/op/com.microsoft/crop_and_resize.hpp"
+#include "tenon/op/com.microsoft/decoder_masked_multi_head_attention.hpp"
 #include "tenon/op/com.microsoft/dequantize_linear.hpp"
 #include "tenon/op/com.microsoft/dynamic_quantize_lstm.hpp"
 #include "tenon/op/com.microsoft/dynamic_quantize_mat_mul.hpp"

@@ -35,7 +35,7 @@ const plain = v => typeof v === 'bigint' ? Number(v) : Number.isFinite(v) ? v : 
 function fed(ort, {type, extents, values}) {
   const raw = cases.raw(type, values), b = raw.buffer.slice(raw.byteOffset, raw.byteOffset + raw.length);
   const [name, array] = {float: ['float32', Float32Array], int32: ['int32', Int32Array], int64: ['int64', BigInt64Array], uint8: ['uint8', Uint8Array],
-    int8: ['int8', Int8Array], float16: ['float16', Uint16Array], bool: ['bool', Uint8Array]}[type];
+    int8: ['int8', Int8Array], int16: ['int16', Int16Array], float16: ['float16', Uint16Array], bool: ['bool', Uint8Array]}[type];
   return new ort.Tensor(name, new array(b), extents);
 }
 

@@ -1,4 +1,5 @@
 #include "tenon/op/com.microsoft/multi_head_attention.hpp"
+#include "tenon/op/com.microsoft/decoder_masked_multi_head_attention.hpp"
 
 #include "tenon/graph/session.hpp"
 #include "tests/graph/build.hpp"
@@ -9,7 +10,8 @@ using namespace test;
 
 TEST_CASE("com.microsoft.MultiHeadAttention: results of ONNX Runtime") {
   check_recorded("com.microsoft/multi_head_attention.txt",
-                 {&operator_class<op::com_microsoft::MultiHeadAttention>});
+                 {&operator_class<op::com_microsoft::DecoderMaskedMultiHeadAttention>,
+                  &operator_class<op::com_microsoft::MultiHeadAttention>});
 }
 
 TEST_CASE("com.microsoft.MultiHeadAttention: operands that hold several") {
@@ -99,12 +101,50 @@ TEST_CASE("com.microsoft.MultiHeadAttention: errors") {
   check_fails(two, {q, k, k, none_, none_, none_, past, past},
               "past_key and past_value need present_key and present_value: name these results, or leave out "
               "the past, which ONNX Runtime's CPU ignores without them");
-  check_fails(two, {q, k, k, none_, none_, none_, none_, none_, none_, t<int32_t>({1}, {1})},
-              "cache_indirection, for beams that share a cache, is not supported");
+  const Value filled = t<int32_t>({1}, {1}), one_beam = t<int32_t>({1, 1, 1}, {0});
+  check_fails(two, {q, k, k, none_, none_, none_, none_, none_, none_, one_beam},
+              "cache_indirection needs past_key and past_sequence_length");
+  const auto of_beams = [&](const Value& beams) {
+    const Value step = t<float>({2, 1, 4}, {1, 2, 3, 4, 5, 6, 7, 8});
+    const Value cache = t<float>({2, 2, 2, 2}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16});
+    return std::vector<Value>{step, step, step, none_, none_, none_, cache, cache, filled, beams};
+  };
+  check_fails(two, of_beams(t<int32_t>({2, 2}, {0, 0, 0, 0})), "cache_indirection: rank 2, expected 3", 3);
+  check_fails(two, of_beams(t<int32_t>({1, 3, 2}, {0, 0, 0, 0, 0, 0})), "does not divide a batch of 2", 3);
+  check_fails(two, of_beams(t<int32_t>({1, 2, 1}, {0, 0})), "cache_indirection: (1,2,1)", 3);
+  check_fails(two, of_beams(t<int32_t>({1, 2, 2}, {0, 0, 2, 0})), "2", 3);
   const Dims open{Dim::symbol(1), Dim::symbol(2), 8};
   const auto y =
       infer(two, {info(DType::float32, open), info(DType::float32, open), info(DType::float32, open)}, 3);
   CHECK(y[0].dims == open);
   CHECK(y[1].dims == Dims{Dim::symbol(1), 2, Dim::symbol(2), 4});
+}
+
+TEST_CASE("com.microsoft.DecoderMaskedMultiHeadAttention: errors, symbols") {
+  using op::com_microsoft::DecoderMaskedMultiHeadAttention;
+  const DecoderMaskedMultiHeadAttention two{.num_heads = 2},
+      cached{.num_heads = 2, .past_present_share_buffer = 1};
+  const Value q = t<float>({1, 1, 4}, {1, 2, 3, 4}), none_,
+              past = t<float>({1, 2, 2, 2}, {1, 2, 3, 4, 5, 6, 7, 8});
+  const auto count = [](int32_t n) { return t<int32_t>({1}, {n}); };
+  check_fails(DecoderMaskedMultiHeadAttention{}, {q, past, past}, "num_heads: 0, expected at least 1");
+  check_fails(two, {q}, "key and value are missing");
+  check_fails(two, {q, q, q}, "key: rank 3, expected 4");
+  check_fails(two, {t<float>({1, 2, 4}, {1}), past, past}, "query: (1,2,4) has 2 steps, expected 1");
+  check_fails(two, {q, q, q, none_, none_, past, past, count(1)}, "past_key needs past_present_share_buffer",
+              3);
+  check_fails(cached, {q, q, q, none_, none_, past, past}, "past_key and past_sequence_length come together",
+              3);
+  check_fails(cached, {q, q, q, none_, none_, past, past, count(2)},
+              "past_sequence_length: 2, but past_key has 2 steps", 3);
+  check_fails(cached, {q, q, q, none_, none_, past, past, count(-1)}, "past_sequence_length: -1", 3);
+  check_fails(cached, {q, q, q, t<int32_t>({1, 3}, {1, 1, 1}), none_, past, past, count(1)},
+              "mask_index: (1,3), expected (1,2)", 3);
+  const auto n = Dim::symbol(1), rows = Dim::symbol(2);
+  const op::Info step = info(DType::float32, {n, 1, 8}), cache = info(DType::float32, {n, 2, rows, 4});
+  const auto y = infer(cached, {step, step, step, {}, {}, cache, cache, info(DType::int32, {1})}, 4);
+  CHECK(y[0].dims == Dims{n, 1, 8});
+  CHECK(y[1].dims == Dims{n, 2, rows, 4});
+  CHECK(y[3].dims == Dims{n, 2, 1, Dim()});
 }
 }  // namespace tenon

@@ -19,7 +19,7 @@ class Draw {
   real(low, high) { return low + (high - low) * this.below(257) / 256; }
 }
 
-const limits = {uint8: [0, 255], int8: [-128, 127], int32: [-100, 100], int64: [0, 1], bool: [0, 1]};
+const limits = {uint8: [0, 255], int8: [-128, 127], int16: [-300, 300], int32: [-100, 100], int64: [0, 1], bool: [0, 1]};
 const size = extents => extents.reduce((a, b) => a * b, 1);
 
 class Graph {
@@ -319,6 +319,44 @@ const operators = [
     const d = g.draw, n = d.between(0, 12), values = Array.from({length: n}, () => d.between(-4, 4) / 2), y = [new Set(values).size];
     g.add('Unique', {}, [g.given('float', [n], values)], [['float', y], ['int64', [n]], ['int64', y]]);
   },
+  g => {
+    const d = g.draw, x = g.any('float', rank(1, 2, 3), shape(g, d.between(1, 3))), axis = d.below(x.extents.length), n = x.extents[axis], size = d.between(1, n), step = d.between(1, 3), y = [...x.extents, size];
+    y[axis] = Math.floor((n - size) / step) + 1;
+    g.add('UnfoldTensor', {dim: d.oneIn(2) ? axis : axis - x.extents.length, size, step}, [x], [['float', y]]);
+  },
+  g => {
+    const d = g.draw, spatial = d.between(1, 3), x = g.any('float', rank(spatial + 2), shape(g, spatial + 2)), kernel = x.extents.slice(2).map(n => d.between(1, Math.min(n, 3)));
+    const pads = [...kernel, ...kernel].map(k => d.below(k)), strides = kernel.map(() => d.between(1, 2)), m = [...d.of([[1, 1], [1, d.between(1, 2)]]), ...x.extents.slice(2)];
+    const y = x.extents.slice(2).map((n, k) => Math.floor((n + pads[k] + pads[spatial + k] - kernel[k]) / strides[k]) + 1);
+    g.add('MaxpoolWithMask', {kernel_shape: kernel, pads, strides}, [x, g.fresh('int32', m, 0, 1)], [['float', [...x.extents.slice(0, 2), ...y]]]);
+  },
+  g => {
+    const d = g.draw, group = d.between(1, 2), kernel = d.between(1, 3), stride = d.between(1, 2), m = d.between(1, 3), x = g.any('float', e => rank(4)(e) && e[1] % group === 0, () => [d.between(1, 2), group * d.between(1, 3), d.between(2, 6), d.between(2, 6)]);
+    const pads = Array.from({length: 4}, () => d.below(kernel)), y = x.extents.slice(2).map((n, k) => stride * (n - 1) + kernel - pads[k] - pads[2 + k]);
+    if (y.some(n => n < 1)) return;
+    g.add('ConvTransposeWithDynamicPads', {group, strides: [stride, stride]}, [x, g.fresh('float', [x.extents[1], m, kernel, kernel], -1, 1), g.given('int64', [4], pads), optional(g, () => g.like('float', [group * m]))], [['float', [x.extents[0], group * m, ...y]]]);
+  },
+  g => {
+    const d = g.draw, x = g.any('float', rank(4), shape(g, 4)), n = d.between(1, 4), size = shape(g, 2, 5)();
+    g.add('CropAndResize', {mode: maybe(g, d.of(['bilinear', 'nearest'])), extrapolation_value: maybe(g, real(-1.5))}, [x, g.fresh('float', [n, 4], -0.25, 1.25), g.fresh('int32', [n], 0, x.extents[0] - 1), g.given('int32', [2], size)], [['float', [n, x.extents[1], ...size]]]);
+  },
+  g => {
+    const d = g.draw, x = g.any('float', rank(2), shape(g, 2, 9));
+    g.add('DynamicTimeWarping', {}, [x], [['int32', [2, 0]]]);
+  },
+  g => {
+    const d = g.draw, b = d.between(1, 3), words = d.between(2, 6);
+    g.add('NGramRepeatBlock', {ngram_size: d.between(1, 4)}, [g.fresh('int64', [b, d.between(1, 10)], 0, words - 1), g.like('float', [b, words])], [['float', [b, words]]]);
+  },
+  g => {
+    const d = g.draw, n = d.between(1, 9), from = d.between(0, n), token = () => d.below(4), tokens = count => Array.from({length: count}, token), source = tokens(n), current = tokens(d.between(1, 5));
+    const predicted = Array.from({length: n - from + 1}, (_, k) => d.oneIn(4) ? token() : source[from + k] ?? 0), least = d.between(1, 3);
+    g.add('BifurcationDetector', {min_ngram_size: least, max_ngram_size: least + d.below(3)}, [g.given('int64', [n], source), g.given('int64', [current.length], current), g.given('int64', [1], [from]), d.oneIn(3) ? null : g.given('int64', [n - from + 1], predicted)], [['int64', [0]], ['int64', [1]]]);
+  },
+  g => {
+    const d = g.draw, [m, k, n] = shape(g, 3)();
+    g.add('MatMulInteger16', {}, [g.fresh('int16', [m, k]), g.fresh('int16', [k, n])], [['int32', [m, n]]]);
+  },
   experts(false), experts(true), attention(false), attention(true),
   g => {
     const d = g.draw, heads = d.between(1, 3), q = sequence(g, heads), [b, s, h] = q.extents, four = d.oneIn(4), keys = d.between(1, 5), past = d.oneIn(2) ? d.between(0, 3) : -1, v = !four && past < 0 && d.oneIn(3) ? heads * d.between(1, 4) : h;
@@ -328,6 +366,14 @@ const operators = [
     g.add('MultiHeadAttention', {num_heads: heads, unidirectional: causal ? 1 : undefined, scale: maybe(g, real(0.5)), mask_filter_value: maybe(g, real(d.of([-10000, -2, -3.4028234663852886e38])))},
       [q, kv(h), kv(v), d.oneIn(2) ? g.fresh('float', [2 * h + v]) : null, mask, d.oneIn(3) ? g.fresh('float', [d.of([1, b]), d.of([1, heads]), s, all]) : null, old(h), old(v)],
       [['float', [b, s, v]], ...(past >= 0 || d.oneIn(3) ? [['float', [b, heads, all, h / heads]], ['float', [b, heads, all, v / heads]]] : [null, null]), d.oneIn(3) ? ['float', [b, heads, s, all]] : null]);
+  },
+  g => {
+    const d = g.draw, heads = d.between(1, 3), width = d.between(1, 4), groups = d.between(1, 2), beams = d.between(1, 3), b = groups * beams, rows = d.between(1, 6), past = d.below(rows), all = past + 1, h = heads * width, attends = d.oneIn(2);
+    const step = () => g.like('float', [b, 1, h]), cache = () => g.fresh('float', [b, heads, rows, width]), mask = optional(g, () => g.fresh('int32', [b, all], 0, 1)), plus = optional(g, () => g.fresh('float', [d.of([1, b]), d.of([1, heads]), 1, all]));
+    const filled = g.given('int32', [1], [past]), shared = d.oneIn(3) && attends ? null : g.fresh('int32', [groups, beams, rows], 0, beams - 1), bias = optional(g, () => g.fresh('float', [3 * h]));
+    const attributes = {num_heads: heads, scale: maybe(g, real(0.5)), mask_filter_value: maybe(g, real(d.of([-10000, -2])))}, results = [['float', [b, 1, h]], ['float', [b, heads, rows, width]], ['float', [b, heads, rows, width]]];
+    if (attends) g.add('DecoderMaskedMultiHeadAttention', {...attributes, past_present_share_buffer: 1}, [step(), step(), step(), mask, plus, cache(), cache(), filled, shared ? g.given('int32', [1], [beams]) : null, shared, bias], results);
+    else g.add('MultiHeadAttention', attributes, [step(), step(), step(), bias, mask, plus, cache(), cache(), filled, shared], results);
   },
   g => {
     const d = g.draw, kv = d.between(1, 2), heads = kv * d.between(1, 3), width = d.of([8, 16]), rotary = width === 16 && d.oneIn(2), b = d.between(1, 2), packed = d.oneIn(3), past = d.between(0, 5), prompt = past === 0, shared = !packed && !prompt && d.oneIn(4);

@@ -18,7 +18,9 @@ namespace tenon::TENON_ABI::op::com_microsoft {
 /// past_key and past_value (batch, heads, steps, size) precede K and V; present_key and present_value are the
 /// concatenations, and `qk` has the scores, in query's type. unidirectional hides keys after the query's own
 /// place, past included, but none from the last query. With past_sequence_length only that many steps of the
-/// past count; the presents are the past with the new steps after these. A past without presents is refused,
+/// past count; the presents are the past with the new steps after these. Then cache_indirection (groups,
+/// width, steps of past_key) names, for each entry of the batch, which is groups * width, and each step the
+/// entry of the group whose past has that step. A past without presents is refused,
 /// because ONNX Runtime's CPU ignores it against its documentation, and gives a mask of all keys to the wrong
 /// ones; packed operands are an addition to that CPU's. A query whose addends are all -infinity gives zeros,
 /// as in ONNX's Attention, and NaN in ONNX Runtime. op::com_microsoft::MultiHeadAttention{.num_heads = 2}(q,
@@ -55,10 +57,8 @@ struct MultiHeadAttention {
 
   constexpr void infer(Infer& i) const {
     if (!i.expect_at_least("num_heads", num_heads.value_or(0), 1)) return;
-    if (i.has(9))
-      return i.fail(
-          "cache_indirection, for beams that share a cache, is not supported: reorder past_key and ",
-          "past_value with Gather");
+    if (i.has(9) && (!i.has(6) || !i.has(8)))
+      return i.fail("cache_indirection needs past_key and past_sequence_length");
     if (i.has(6) != i.has(7)) return i.fail("past_key and past_value come together");
     if (i.has(6))
       i.for_runs([&] {
@@ -92,6 +92,7 @@ struct MultiHeadAttention {
             return i.fail("past_sequence_length: ", filled, ", but past_key has ", past, " steps");
           all = s.keys + filled;
         }
+        check_beams(i, 9, s.batch, past);
       }
     }
     check_key_mask(i, 4, s.batch, s.steps, all);
@@ -104,7 +105,9 @@ struct MultiHeadAttention {
   template <class L>
   std::vector<int32_t> lower(L& to) const {
     const Dims &q = to.dims(0), &k = to.dims(1), &v = to.dims(2);
-    if (!q.ranked() || (to.input(1) >= 0 && !k.ranked()) || (to.input(2) >= 0 && !v.ranked())) return {};
+    if (!q.ranked() || (to.input(1) >= 0 && !k.ranked()) || (to.input(2) >= 0 && !v.ranked()) ||
+        (to.input(9) >= 0 && !to.dims(9).ranked()))
+      return {};
     const Dim keys = q.rank() == 5 ? q[1] : k.rank() == 4 ? k[2] : k[1];
     // The last query sees all keys.
     if (unidirectional != 0 && !q[1].known() && !q[1].same(keys)) return {};
@@ -121,12 +124,14 @@ struct MultiHeadAttention {
                        .mask = to.input(4),
                        .bias = to.input(5),
                        .filled = to.input(6) >= 0 ? to.input(8) : -1,
+                       .beams = to.input(9),
                        .split_heads = k.rank() == 4,
                        .batch = q[0],
                        .keys = keys,
                        .past = to.dims(6).ranked() ? to.dims(6)[2] : Dim(),
                        .steps = q[1],
-                       .mask_dims = to.dims(4)};
+                       .mask_dims = to.dims(4),
+                       .beams_dims = to.dims(9)};
     if (!body.known()) return {};
     if (q.rank() == 5) unpack(to, to.input(0), {&body.q, &body.k, &body.v});
     else if (k.rank() == 5) unpack(to, to.input(1), {&body.k, &body.v});

@@ -15,8 +15,11 @@
 #include "tenon/op/math/add.hpp"
 #include "tenon/op/math/expand.hpp"
 #include "tenon/op/math/max.hpp"
+#include "tenon/op/math/mul.hpp"
 #include "tenon/op/nn/attention.hpp"
+#include "tenon/op/nn/flatten.hpp"
 #include "tenon/op/tensor/gather.hpp"
+#include "tenon/op/tensor/gather_elements.hpp"
 #include "tenon/op/tensor/identity.hpp"
 #include "tenon/op/tensor/slice.hpp"
 #include "tenon/op/tensor/split.hpp"
@@ -36,11 +39,14 @@ struct AttentionBody {
   DType type = DType::float32;
   int32_t q = -1, k = -1, v = -1, past_key = -1, past_value = -1, mask = -1, bias = -1;
   int32_t filled = -1;  ///< an int32: the steps of the past that count; the present has as many as the past
+  /// With `filled`, of an int32 (groups, width, past): the entry of the group, of width entries of the batch,
+  /// whose past has the step.
+  int32_t beams = -1;
   bool split_heads = false;       ///< k and v are of rank 4
   bool one_column_shows = false;  ///< a mask of one column hides nothing
   Dim batch{}, keys{}, past{};    ///< extents as far as they are known
   Dim steps{};                    ///< of q; unknown: as many as keys
-  Dims mask_dims{};
+  Dims mask_dims{}, beams_dims{};
   /// If k and v have the past in their first rows, which `lower` writes there: the past steps, the new ones,
   /// and their sum for each entry of the batch.
   int32_t held = -1, own = -1, ends = -1;
@@ -120,21 +126,44 @@ struct AttentionBody {
     using namespace function_body;
     const int32_t entries = extent(to, q, batch, 0);
     AttentionBody joined = *this;
-    joined.filled = -1, joined.past = Dim(), joined.past_key = joined.past_value = -1;
+    joined.filled = joined.beams = -1, joined.past = Dim(), joined.past_key = joined.past_value = -1;
     joined.held = reshaped(to, converted(to, filled, DType::int32, DType::int64), {1});
     joined.own = extent(to, k, keys, split_heads ? 2 : 1);
     const int32_t all = joined.all_keys(to), counts = to.add(Expand{}, {joined.held, entries});
     joined.ends = to.add(Expand{}, {all, entries});
     joined.split_heads = true;
+    const int32_t places = beams >= 0 ? rows_of_beams(to, entries, joined.held, joined.own, all) : -1;
     const auto written = [&](int32_t past, int32_t& x) {
       const int32_t rows =
           to.add(TensorScatter{.axis = 2}, {past, split_heads ? x : by_heads(to, x), counts});
-      x = needs_float() ? to.add(Slice{}, {rows, ints(to, {0}), all, ints(to, {2})}) : rows;
+      x = beams >= 0      ? to.add(Gather{}, {to.add(Flatten{.axis = 3}, {rows}), places})
+          : needs_float() ? to.add(Slice{}, {rows, ints(to, {0}), all, ints(to, {2})})
+                          : rows;
       return rows;
     };
     const int32_t present_key = written(past_key, joined.k), present_value = written(past_value, joined.v);
     const std::vector<int32_t> made = joined.lower(to);
     return {made[0], present_key, present_value, made[3]};
+  }
+  /// Where the rows (batch, heads, all keys) are among those of (batch, heads, past): the earlier steps of
+  /// the entries that `beams` names, and then the entries' own steps.
+  template <class L>
+  int32_t rows_of_beams(L& to, int32_t entries, int32_t held, int32_t fresh, int32_t all) const {
+    using namespace function_body;
+    const int32_t numbers = range(to, entries);
+    const int32_t groups = to.add(Concat{}, {ints(to, {-1}), extent(to, beams, beams_dims[1], 1)});
+    const int32_t named =
+        to.add(GatherElements{.axis = 1}, {to.add(Reshape{}, {numbers, groups}), to.add(Flatten{}, {beams})});
+    const int32_t rows = extent(to, past_key, past, 2);
+    const int32_t earlier = to.add(Slice{}, {to.add(Reshape{}, {named, to.add(Concat{}, {entries, rows})}),
+                                             ints(to, {0}), held, ints(to, {1})});
+    const int32_t own_entries =
+        to.add(Expand{}, {unsqueezed(to, numbers, {1}), to.add(Concat{}, {entries, fresh})});
+    const int32_t entry = unsqueezed(to, to.add(Concat{.axis = 1}, {earlier, own_entries}), {1});
+    Tensor<int64_t> each({heads, 1});
+    for (int64_t h = 0; h < heads; ++h) each[h] = h;
+    const int32_t head = to.add(Add{}, {to.add(Mul{}, {entry, ints(to, {heads})}), to.constant(each)});
+    return to.add(Add{}, {to.add(Mul{}, {head, rows}), range(to, all)});
   }
   template <class L>
   int32_t by_heads(L& to, int32_t x) const {
@@ -229,6 +258,15 @@ constexpr void check_key_mask(Infer& i, int input, Dim batch, Dim queries, Dim k
   if (m.rank() == 3) i.expect_extents(input, {batch, queries, keys});
   if (m.rank() == 1 && m[0].differs(batch) && m[0].differs(batch * 2) && m[0].differs(batch * 3 + 2))
     i.fail(i.name(input), ": ", m, ", expected ", batch, ", ", batch * 2, " or ", batch * 3 + 2, " numbers");
+}
+
+/// Refuses beams, (groups, width, past) for a batch of groups * width entries, that do not fit.
+constexpr void check_beams(Infer& i, int input, Dim batch, Dim past) {
+  const Dims& b = i.dims(input);
+  if (!i.has(input) || !b.ranked() || !i.expect_rank(input, 3)) return;
+  if (b[1].is(0) || (b[0] * b[1]).differs(batch))
+    return i.fail(i.name(input), ": ", b, " does not divide a batch of ", batch);
+  i.expect_extents(input, {Dim(), Dim(), past});
 }
 
 /// Refuses an addend of scores that does not stretch to (batch, heads, queries, keys) along its first axes.
