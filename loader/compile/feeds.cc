@@ -25,6 +25,20 @@ Dims shaped(const Graph& g, const Graph::ValueEntry& input, const ShapeSet& shap
   return dims;
 }
 
+void KnownSymbols::learn(const Dims& declared, const Dims& actual) {
+  if (!declared.ranked() || !actual.ranked() || declared.rank() != actual.rank()) return;
+  for (int k = 0; k < declared.rank(); ++k)
+    if (declared[k].symbolic() && actual[k].known())
+      extents_.emplace(declared[k].symbol(), actual[k].value());
+}
+
+Dims KnownSymbols::apply(Dims dims) const {
+  for (int k = 0; dims.ranked() && k < dims.rank(); ++k)
+    if (dims[k].symbolic())
+      if (const auto it = extents_.find(dims[k].symbol()); it != extents_.end()) dims[k] = it->second;
+  return dims;
+}
+
 AnyTensor filled(const op::Info& i, int number) {
   using numeric =
       TypeList<float, double, uint8_t, int8_t, uint16_t, int16_t, uint32_t, int32_t, uint64_t, int64_t>;
@@ -48,13 +62,16 @@ Feeds feeds_for(const Graph& g, const ShapeSet& shapes, int number) {
   std::set<std::string_view> used;
   std::string open;
   Feeds feeds;
+  KnownSymbols symbols;
+  for (const ValueId v : g.inputs())
+    symbols.learn(g.entry(v).info.dims, shaped(g, g.entry(v), shapes, used));
   for (const ValueId v : g.inputs()) {
     const Graph::ValueEntry& e = g.entry(v);
     if (e.content) continue;
     if (e.info.type.kind != Kind::tensor || e.info.type.element == DType::string)
       throw Error(ErrorCode::not_supported, "compile",
                   str_cat("input '", e.name, "' is no tensor of numbers"));
-    const Dims dims = shaped(g, e, shapes, used);
+    const Dims dims = symbols.apply(shaped(g, e, shapes, used));
     if (!dims.known()) {
       std::string text = dims.ranked() ? "" : " of unknown rank";
       for (int k = 0; dims.ranked() && k < dims.rank(); ++k)

@@ -1,6 +1,7 @@
 // The inputs of a model that is compiled for fixed extents.
 #pragma once
 
+#include <map>
 #include <set>
 
 #include "loader/compile/compile.hpp"
@@ -12,6 +13,16 @@ namespace tenon::TENON_ABI::emission {
 /// that apply. Error{invalid_argument} for extents that do not fit the declared ones.
 Dims shaped(const Graph& g, const Graph::ValueEntry& input, const ShapeSet& shapes,
             std::set<std::string_view>& used);
+
+/// The extents of symbols that the extents of some inputs determine; the others have them too.
+class KnownSymbols {
+ public:
+  void learn(const Dims& declared, const Dims& actual);
+  Dims apply(Dims dims) const;
+
+ private:
+  std::map<int32_t, int64_t> extents_;
+};
 
 /// A tensor of known extents filled with `number`, 0 or 1, except for elements that are known; of 0 for types
 /// without arithmetic. In place of 1, bytes are 127: as neighbouring weights, these take the most memory.

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
 #include <optional>
 
+#include "loader/compile/feeds.hpp"
 #include "loader/display.hpp"
 #include "loader/format/file.hpp"
 #include "loader/tool/shapes.hpp"
@@ -102,26 +102,6 @@ Value made_input(const Graph::ValueEntry& e, const Extents& extents, int64_t lim
   return t;
 }
 
-// The extents of symbols that given inputs and options determine; the inputs that are made have them too.
-class KnownSymbols {
- public:
-  void learn(const Dims& declared, const Dims& actual) {
-    if (!declared.ranked() || !actual.ranked() || declared.rank() != actual.rank()) return;
-    for (int k = 0; k < declared.rank(); ++k)
-      if (declared[k].symbolic() && actual[k].known())
-        extents_.emplace(declared[k].symbol(), actual[k].value());
-  }
-  Dims apply(Dims dims) const {
-    for (int k = 0; dims.ranked() && k < dims.rank(); ++k)
-      if (dims[k].symbolic())
-        if (const auto it = extents_.find(dims[k].symbol()); it != extents_.end()) dims[k] = it->second;
-    return dims;
-  }
-
- private:
-  std::map<int32_t, int64_t> extents_;
-};
-
 std::string in_small_letters(std::string text) {
   for (char& c : text)
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
@@ -148,7 +128,7 @@ Feeds make_feeds(const Graph& g, std::span<const InputSource> sources, const Sha
   const std::size_t count = g.inputs().size();
   std::vector<std::optional<Value>> values(count);
   std::vector<Dims> open(count);  // of inputs to be made
-  KnownSymbols symbols;
+  emission::KnownSymbols symbols;
   const auto make = [&](std::size_t k, const Extents& extents) {
     const ValueId id = g.inputs()[k];
     values[k] = made_input(g.entry(id), extents, limits[static_cast<std::size_t>(id)], k + 1);

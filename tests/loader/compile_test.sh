@@ -563,6 +563,8 @@ says "(If-21), then_branch: node 'p' (RandomNormalLike-1): it draws random numbe
 says "(Loop-21): result 1 has an entry for each run of the body, whose number is known in the run only"
 says "(Loop-21): the extents of state 0 change, or are known in the run only"
 [ "$(wc -l <<< "$said")" -eq 7 ] || fail "not a line for each: $said"
+echo '<ir_version: 10, opset_import: ["" : 21]> g (float[b,n] x, float[n,3] w) => (float[b,3] y) { y = MatMul (x, w) }' > "$folder/symbols.onnxtxt"
+$tool compile "$folder/symbols.onnxtxt" --shape x=2x5 -o "$folder/symbols.hpp" || fail "x=2x5 leaves n open"
 refused examples/digits/digits.onnx
 says "extents are left open"
 says "input 'image' (batch,8,8)"
