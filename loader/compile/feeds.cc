@@ -63,8 +63,7 @@ Feeds feeds_for(const Graph& g, const ShapeSet& shapes, int number) {
   std::string open;
   Feeds feeds;
   KnownSymbols symbols;
-  for (const ValueId v : g.inputs())
-    symbols.learn(g.entry(v).info.dims, shaped(g, g.entry(v), shapes, used));
+  for (const ValueId v : g.inputs()) symbols.learn(g.entry(v).info.dims, shaped(g, g.entry(v), shapes, used));
   for (const ValueId v : g.inputs()) {
     const Graph::ValueEntry& e = g.entry(v);
     if (e.content) continue;

@@ -87,8 +87,11 @@ void Importer::scan(const onnx::NodeProto& n, const Opsets& opsets) {
   const auto domain = canonical(n.domain());
   const auto it = opsets.find(domain);
   const bool imported = it != opsets.end();
-  missing_.insert(str_cat("operator ", display(domain), ".", n.op_type(),
-                          imported ? str_cat(" at opset ", it->second) : " (the domain is not imported)"));
+  std::string place = imported ? str_cat(" at opset ", it->second) : " (the domain is not imported)";
+  const Registry::Found newest = registry_.find(domain, n.op_type(), registry_.newest(domain));
+  if (imported && newest.op_class != nullptr)
+    place += str_cat(", which has it since opset ", newest.op_class->spec->since[0]);
+  missing_.insert(str_cat("operator ", display(domain), ".", n.op_type(), place));
   if (const std::string_view advice = advice_on(domain, n.op_type(), registry_); !advice.empty())
     advice_.insert(advice);
 }

@@ -102,10 +102,13 @@ Dims shaped(const Graph& graph, const Graph::ValueEntry& input, const ShapeSet& 
 std::string open_extents(const Graph& graph, std::span<const InputSource> sources, const ShapeSet& shapes) {
   std::set<std::string> open;
   std::set<std::string_view> used;
+  emission::KnownSymbols symbols;
+  for (const ValueId v : graph.inputs())
+    symbols.learn(graph.entry(v).info.dims, shaped(graph, graph.entry(v), shapes, used));
   for (const ValueId v : graph.inputs()) {
     const Graph::ValueEntry& e = graph.entry(v);
     if (e.optional || std::ranges::find(sources, e.name, &InputSource::name) != sources.end()) continue;
-    const Dims dims = shaped(graph, e, shapes, used);
+    const Dims dims = symbols.apply(shaped(graph, e, shapes, used));
     if (!dims.ranked()) open.insert(str_cat("the rank of '", e.name, "'"));
     for (int k = 0; dims.ranked() && k < dims.rank(); ++k)
       if (dims[k].symbolic()) open.insert(std::string(graph.symbol_name(dims[k])));

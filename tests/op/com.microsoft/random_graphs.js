@@ -19,7 +19,8 @@ class Draw {
   real(low, high) { return low + (high - low) * this.below(257) / 256; }
 }
 
-const limits = {uint8: [0, 255], int8: [-128, 127], int16: [-300, 300], int32: [-100, 100], int64: [0, 1], bool: [0, 1]};
+// ONNX Runtime's sums of bytes saturate beyond these limits of int8 on processors without VNNI.
+const limits = {uint8: [0, 255], int8: [-64, 63], int16: [-300, 300], int32: [-100, 100], int64: [0, 1], bool: [0, 1]};
 const size = extents => extents.reduce((a, b) => a * b, 1);
 
 class Graph {
@@ -296,7 +297,8 @@ const operators = [
   },
   g => {
     const d = g.draw, x = g.any('float', rank(1, 2, 3, 4), shape(g, d.between(1, 4))), e = x.extents, mode = d.of([undefined, 'constant', 'edge', 'reflect', 'wrap']);
-    const axis = () => e.map(n => d.oneIn(4) ? -d.below(Math.ceil(n / 2)) : d.below(mode === 'reflect' ? Math.max(1, Math.ceil(n / 2)) : 4));  // two cuts leave an element
+    // Two cuts leave an element; ONNX Runtime leaves numbers unwritten where more is wrapped than there is.
+    const axis = () => e.map(n => d.oneIn(4) ? -d.below(Math.ceil(n / 2)) : d.below(mode === 'reflect' ? Math.max(1, Math.ceil(n / 2)) : mode === 'wrap' ? Math.min(4, n + 1) : 4));
     const pads = [...axis(), ...axis()], y = e.map((n, k) => n + pads[k] + pads[e.length + k]);
     if (size(y) > 2000 || y.includes(0)) return;
     g.add('Pad', {mode}, [x, g.given('int64', d.oneIn(3) ? [1, pads.length] : [pads.length], pads), d.oneIn(2) ? g.fresh('float', d.oneIn(2) ? [] : [1]) : null], [['float', y]]);

@@ -86,7 +86,7 @@ struct CropAndResize {
   template <class T>
   Sample sample(T from, T to, int64_t k, int64_t count, int64_t extent) const {
     using C = compute_t<T>;
-    const C start = from, stop = to, last = static_cast<C>(extent - 1);
+    const C start = static_cast<C>(from), stop = static_cast<C>(to), last = static_cast<C>(extent - 1);
     C place = static_cast<C>(0.5 * (start + stop) * last);
     if (count > 1)
       place = k == count - 1
@@ -107,7 +107,7 @@ struct CropAndResize {
     const auto between = [](C a, C b, float share) { return a + (b - a) * static_cast<C>(share); };
     const auto along = [&](int64_t row) {
       const T* cells = plane + row * width;
-      return between(cells[h.first], cells[h.second], h.share);
+      return between(static_cast<C>(cells[h.first]), static_cast<C>(cells[h.second]), h.share);
     };
     return between(along(v.first), along(v.second), v.share);
   }
