@@ -54,7 +54,7 @@ struct ConvTransposeWithDynamicPads {
     const AnyTensor known = to.elements(2);
     if (known.dtype() != DType::int64) return -1;
     Ints pads;
-    for (const int64_t pad : known.template view<int64_t>()) pads.push_back(pad);
+    for (const int64_t pad : known.view().template as<int64_t>()) pads.push_back(pad);
     return to.add(with(pads), {to.input(0), to.input(1), to.input(3)});
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
