@@ -6,6 +6,7 @@
 
 #include "tenon/base/costs.hpp"
 #include "tenon/base/parallel.hpp"
+#include "tenon/base/platform/uncontracted.hpp"
 #include "tenon/op/framework/call.hpp"
 
 namespace tenon::TENON_ABI::op::com_microsoft {
@@ -61,10 +62,11 @@ struct CropAndResize {
     parallel_for(y.extent(0) * rows, grain, [&](int64_t begin, int64_t end) {
       for (int64_t k = begin; k < end; ++k) {
         const int64_t roi = k / rows, row = k % rows;
-        const T* box = rois.data() + roi * 4;
-        const Sample v = sample(box[0], box[2], row, rows, x.extent(2));
+        float edges[4];
+        for (int e = 0; e < 4; ++e) edges[e] = static_cast<float>(rois[roi * 4 + e]);
+        const Sample v = sample(edges[0], edges[2], row, rows, x.extent(2));
         for (int64_t column = 0; column < columns; ++column) {
-          const Sample h = sample(box[1], box[3], column, columns, x.extent(3));
+          const Sample h = sample(edges[1], edges[3], column, columns, x.extent(3));
           for (int64_t c = 0; c < x.extent(1); ++c) {
             const T* plane = x.data() + (batch_indices[roi] * x.extent(1) + c) * x.extent(2) * x.extent(3);
             y[((roi * x.extent(1) + c) * rows + row) * columns + column] =
@@ -83,28 +85,27 @@ struct CropAndResize {
     int64_t first = 0, second = 0;
     float share = 0;  ///< of the second
   };
-  template <class T>
-  Sample sample(T from, T to, int64_t k, int64_t count, int64_t extent) const {
-    using C = compute_t<T>;
-    const C start = static_cast<C>(from), stop = static_cast<C>(to), last = static_cast<C>(extent - 1);
-    C place = static_cast<C>(0.5 * (start + stop) * last);
-    if (count > 1)
-      place = k == count - 1
-                  ? stop * last
-                  : start * last + static_cast<C>(k) * ((stop - start) * last / static_cast<C>(count - 1));
-    if (!(place >= 0 && place <= last)) return {};
-    if (mode == "nearest") {
-      const auto cell = static_cast<int64_t>(std::round(place));
-      return {true, cell, cell, 0};
+  Sample sample(float start, float stop, int64_t k, int64_t count, int64_t extent) const {
+    const auto last = static_cast<float>(extent - 1);
+    auto place = static_cast<float>(0.5 * (start + stop) * last);
+    if (count > 1) {
+      const float step = (stop - start) * last / static_cast<float>(count - 1);
+      place = k == count - 1 ? stop * last
+                             : uncontracted(start * last) + uncontracted(static_cast<float>(k) * step);
     }
-    const auto cell = static_cast<int64_t>(std::floor(place));
-    return {true, cell, static_cast<int64_t>(std::ceil(place)),
-            static_cast<float>(place - static_cast<C>(cell))};
+    if (!(place >= 0 && place <= last)) return {};
+    // Floats do not tell the places of long axes apart.
+    const auto cell_at = [&](float p) { return std::min(static_cast<int64_t>(p), extent - 1); };
+    if (mode == "nearest") return {true, cell_at(std::round(place)), cell_at(std::round(place)), 0};
+    const float cell = std::floor(place);
+    return {true, cell_at(cell), cell_at(std::ceil(place)), place - cell};
   }
   template <class T>
   static compute_t<T> at(const T* plane, int64_t width, const Sample& v, const Sample& h) {
     using C = compute_t<T>;
-    const auto between = [](C a, C b, float share) { return a + (b - a) * static_cast<C>(share); };
+    const auto between = [](C a, C b, float share) {
+      return a + uncontracted((b - a) * static_cast<C>(share));
+    };
     const auto along = [&](int64_t row) {
       const T* cells = plane + row * width;
       return between(static_cast<C>(cells[h.first]), static_cast<C>(cells[h.second]), h.share);
