@@ -130,7 +130,8 @@ TEST_CASE("com.microsoft.DecoderMaskedMultiHeadAttention: errors, symbols") {
   check_fails(DecoderMaskedMultiHeadAttention{}, {q, past, past}, "num_heads: 0, expected at least 1");
   check_fails(two, {q}, "key and value are missing");
   check_fails(two, {q, q, q}, "key: rank 3, expected 4");
-  check_fails(two, {t<float>({1, 2, 4}, {1}), past, past}, "query: (1,2,4) has 2 steps, expected 1");
+  check_fails(two, {t<float>({1, 2, 4}, {1, 2, 3, 4, 5, 6, 7, 8}), past, past},
+              "query: (1,2,4) has 2 steps, expected 1");
   check_fails(two, {q, q, q, none_, none_, past, past, count(1)}, "past_key needs past_present_share_buffer",
               3);
   check_fails(cached, {q, q, q, none_, none_, past, past}, "past_key and past_sequence_length come together",

@@ -370,7 +370,8 @@ const operators = [
       [['float', [b, s, v]], ...(past >= 0 || d.oneIn(3) ? [['float', [b, heads, all, h / heads]], ['float', [b, heads, all, v / heads]]] : [null, null]), d.oneIn(3) ? ['float', [b, heads, s, all]] : null]);
   },
   g => {
-    const d = g.draw, heads = d.between(1, 3), width = d.between(1, 4), groups = d.between(1, 2), beams = d.between(1, 3), b = groups * beams, rows = d.between(1, 6), past = d.below(rows), all = past + 1, h = heads * width, attends = d.oneIn(2);
+    // Where no step counts of the past, ONNX Runtime writes the step after all of its rows.
+    const d = g.draw, heads = d.between(1, 3), width = d.between(1, 4), groups = d.between(1, 2), beams = d.between(1, 3), b = groups * beams, rows = d.between(2, 6), past = d.between(1, rows - 1), all = past + 1, h = heads * width, attends = d.oneIn(2);
     const step = () => g.like('float', [b, 1, h]), cache = () => g.fresh('float', [b, heads, rows, width]), mask = optional(g, () => g.fresh('int32', [b, all], 0, 1)), plus = optional(g, () => g.fresh('float', [d.of([1, b]), d.of([1, heads]), 1, all]));
     const filled = g.given('int32', [1], [past]), shared = d.oneIn(3) && attends ? null : g.fresh('int32', [groups, beams, rows], 0, beams - 1), bias = optional(g, () => g.fresh('float', [3 * h]));
     const attributes = {num_heads: heads, scale: maybe(g, real(0.5)), mask_filter_value: maybe(g, real(d.of([-10000, -2])))}, results = [['float', [b, 1, h]], ['float', [b, heads, rows, width]], ['float', [b, heads, rows, width]]];

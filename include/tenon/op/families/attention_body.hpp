@@ -151,14 +151,15 @@ struct AttentionBody {
   int32_t rows_of_beams(L& to, int32_t entries, int32_t held, int32_t fresh, int32_t all) const {
     using namespace function_body;
     const int32_t numbers = range(to, entries);
-    const int32_t groups = to.add(Concat{}, {ints(to, {-1}), extent(to, beams, beams_dims[1], 1)});
+    const int32_t groups = to.add(Concat{.axis = 0}, {ints(to, {-1}), extent(to, beams, beams_dims[1], 1)});
     const int32_t named =
         to.add(GatherElements{.axis = 1}, {to.add(Reshape{}, {numbers, groups}), to.add(Flatten{}, {beams})});
     const int32_t rows = extent(to, past_key, past, 2);
-    const int32_t earlier = to.add(Slice{}, {to.add(Reshape{}, {named, to.add(Concat{}, {entries, rows})}),
-                                             ints(to, {0}), held, ints(to, {1})});
+    const int32_t earlier =
+        to.add(Slice{}, {to.add(Reshape{}, {named, to.add(Concat{.axis = 0}, {entries, rows})}),
+                         ints(to, {0}), held, ints(to, {1})});
     const int32_t own_entries =
-        to.add(Expand{}, {unsqueezed(to, numbers, {1}), to.add(Concat{}, {entries, fresh})});
+        to.add(Expand{}, {unsqueezed(to, numbers, {1}), to.add(Concat{.axis = 0}, {entries, fresh})});
     const int32_t entry = unsqueezed(to, to.add(Concat{.axis = 1}, {earlier, own_entries}), {1});
     Tensor<int64_t> each({heads, 1});
     for (int64_t h = 0; h < heads; ++h) each[h] = h;
