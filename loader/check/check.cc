@@ -32,11 +32,17 @@ std::vector<Diagnostic> check(const onnx::ModelProto& model, const CheckOptions&
 }
 std::vector<Diagnostic> check(const onnx::GraphProto& graph, const CheckOptions& options,
                               const Versions& versions) {
-  return run(options, versions, [&](Checker& c) { c.main_graph(graph); });
+  return run(options, versions, [&](Checker& c) {
+    c.main_graph(graph);
+    check_stages(graph, c.findings());
+  });
 }
 std::vector<Diagnostic> check(const onnx::FunctionProto& function, const CheckOptions& options,
                               const Versions& versions) {
-  return run(options, versions, [&](Checker& c) { c.function(function); });
+  return run(options, versions, [&](Checker& c) {
+    c.function(function);
+    check_stages(function, c.findings());
+  });
 }
 std::vector<Diagnostic> check(const onnx::NodeProto& node, const CheckOptions& options,
                               const Versions& versions) {

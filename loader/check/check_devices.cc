@@ -1,9 +1,8 @@
-// Checks of devices: configurations, sharding, pipeline stages.
+// Checks of devices: configurations and sharding.
 #include <algorithm>
 #include <set>
 
 #include "loader/check/findings.hpp"
-#include "loader/edit/order.hpp"
 #include "tenon/base/platform/overflow.hpp"
 
 namespace tenon::TENON_ABI::loader {
@@ -147,37 +146,6 @@ void check_devices(const onnx::NodeProto& n, const Configurations* configuration
       check_sharding(s, devices, extents(s.tensor_name()), findings);
     }
   }
-}
-
-std::optional<Stages::Latest> Stages::check(const onnx::NodeProto& n, const Before& before,
-                                            Findings& findings) {
-  constexpr Latest none = [] {
-    Latest all{};
-    all.fill(-1);
-    return all;
-  }();
-  Latest own = none, latest = none;
-  for (const auto& c : n.device_configurations()) {
-    if (!c.has_pipeline_stage()) continue;
-    if (numbers_.size() < most_configurations) numbers_.emplace(c.configuration_id(), numbers_.size());
-    if (const auto it = numbers_.find(c.configuration_id()); it != numbers_.end())
-      own[it->second] = c.pipeline_stage();
-  }
-  if (numbers_.empty()) return {};
-  std::array<std::string, most_configurations> from{};
-  for (const std::string_view name : names_read(n))
-    if (const Latest* const needed = before(std::string(name)))
-      for (std::size_t k = 0; k < latest.size(); ++k)
-        if (latest[k] < (*needed)[k]) latest[k] = (*needed)[k], from[k] = name;
-  for (const auto& [id, k] : numbers_) {
-    if (own[k] < 0) continue;
-    if (own[k] < latest[k])
-      findings.error(rule_stage, "pipeline stage ", own[k], " of ", shown(id), " reads ", shown(from[k]),
-                     ", which needs stage ", latest[k]);
-    latest[k] = own[k];
-  }
-  if (latest == none) return {};
-  return latest;
 }
 
 }  // namespace tenon::TENON_ABI::loader

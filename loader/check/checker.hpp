@@ -19,8 +19,7 @@ class Checker {
     const Scope* outer = nullptr;
     Names names{};
     std::unordered_map<std::string_view, std::vector<int64_t>>
-        extents{};                                                  // of values, where nodes are sharded
-    std::unordered_map<std::string_view, Stages::Latest> stages{};  // that values need
+        extents{};  // of values, where nodes are sharded
 
     bool has_here(std::string_view name) const { return names.contains(name); }
     bool has(std::string_view name) const { return has_here(name) || (outer != nullptr && outer->has(name)); }
@@ -112,7 +111,6 @@ class Checker {
         if (!name.empty() && !scope.has(name)) report_undefined(name);
       more(n);
       node(n, scope);
-      stage(n, scope);
       for (const auto& name : n.output()) {
         check_text("output", name);
         if (name.empty()) continue;
@@ -151,7 +149,6 @@ class Checker {
   static void note_extents(const onnx::GraphProto& g, Scope& scope);
   static void note_extents(const onnx::FunctionProto& f, Scope& scope);
   void place(const onnx::NodeProto& n, const Scope& scope);
-  void stage(const onnx::NodeProto& n, Scope& scope);
 
   // --- names that are not UTF-8, or should be C identifiers ---
 
@@ -182,7 +179,6 @@ class Checker {
   std::vector<NodeResults> open_lists_;  // from the outermost to the innermost
   int depth_ = 0;
   Symbols symbols_;
-  Stages stages_;
   int64_t odd_names_ = 0;
   std::string first_odd_name_;
   std::map<std::string_view, int64_t> unchecked_;  // nodes without a schema, by their domain

@@ -40,15 +40,4 @@ void Checker::place(const onnx::NodeProto& n, const Scope& scope) {
   check_devices(n, known_configurations_, extents_of, findings_);
 }
 
-void Checker::stage(const onnx::NodeProto& n, Scope& scope) {
-  const auto before = [&](const std::string& name) -> const Stages::Latest* {
-    for (const Scope* s = &scope; s != nullptr; s = s->outer)
-      if (const auto it = s->stages.find(name); it != s->stages.end()) return &it->second;
-    return nullptr;
-  };
-  if (const auto latest = stages_.check(n, before, findings_))
-    for (const auto& name : n.output())
-      if (!name.empty()) scope.stages[name] = *latest;
-}
-
 }  // namespace tenon::TENON_ABI::loader

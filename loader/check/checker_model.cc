@@ -46,6 +46,7 @@ void Checker::model(const onnx::ModelProto& m) {
   check_updates(m, findings_);
   report_names();
   outside_functions_ = false;
+  check_stages(m, functions_, findings_);
   if (!has_functions) return;
   // A domain that only functions import has the version of the first of these functions.
   Opsets all = given_;

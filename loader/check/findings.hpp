@@ -1,7 +1,6 @@
 // The findings of a check so far, and the place being checked; the checks of messages outside of graphs.
 #pragma once
 
-#include <array>
 #include <functional>
 #include <map>
 #include <optional>
@@ -160,19 +159,10 @@ void check_devices(const onnx::NodeProto& node, const Configurations* configurat
                    const std::function<const std::vector<int64_t>*(const std::string&)>& extents,
                    Findings& findings);
 
-/// Pipeline stages: a node reads nothing that a later stage computes. Stages that wait for each other contain
-/// such a node.
-class Stages {
- public:
-  static constexpr std::size_t most_configurations = 8;  ///< the first ones; further ones are not followed
-  /// The latest stage that a value needs, of each configuration; -1: none.
-  using Latest = std::array<int32_t, most_configurations>;
-  using Before = std::function<const Latest*(const std::string& name)>;
-  /// The stages that the node's results need. before(name) returns the stages that an input needs, or null.
-  std::optional<Latest> check(const onnx::NodeProto& node, const Before& before, Findings& findings);
-
- private:
-  std::map<std::string_view, std::size_t> numbers_;  // of configurations
-};
+/// Pipeline stages, of nodes in bodies too, and in functions where they are called: a node reads nothing that
+/// a later stage computes, and a body's node waits for nothing of that kind.
+void check_stages(const onnx::ModelProto& m, const Functions& functions, Findings& findings);
+void check_stages(const onnx::GraphProto& main, Findings& findings);
+void check_stages(const onnx::FunctionProto& f, Findings& findings);
 
 }  // namespace tenon::TENON_ABI::loader

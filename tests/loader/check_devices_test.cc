@@ -1,6 +1,8 @@
 // The checker: devices and sharding.
 #include "loader/check/check.hpp"
 
+#include "loader/message.hpp"
+
 #include "tests/loader/check_models.hpp"
 
 namespace tenon {
@@ -137,7 +139,8 @@ TEST_CASE("Check: pipeline stages follow the data") {
   CHECK(rules(check(pipeline(3, 3))) == "");
   const auto found = check(pipeline(1, 0));
   CHECK(rules(found) == "stage");
-  CHECK(found.at(0).message == "pipeline stage 0 of 'two' reads 'b', which needs stage 1");
+  CHECK(found.at(0).message ==
+        "pipeline stage 0 of 'two' reads 'b', which needs stage 1, of node 'a' (Relu)");
   check_all(pipeline(0, 1),
             {{"stages that wait for each other", "stage",
               [](auto& m) {
@@ -185,6 +188,129 @@ TEST_CASE("Check: a branch reads what a later stage computes") {
   CHECK(rules(check(m)) == "");
   own->set_pipeline_stage(0);
   CHECK(rules(check(m)) == "stage");
+}
+
+// What is found in a model of this text, whose nodes s0, s1 and so on are in the stages of these numbers.
+std::string stages_found(const std::string& text) {
+  onnx::ModelProto m = parse_text(R"(<ir_version: 11, opset_import: ["": 21, "local": 1]>)" + text).proto();
+  m.add_configuration()->set_name("two");
+  m.mutable_configuration(0)->set_num_devices(3);
+  const auto place = [](const auto& self, auto& nodes) -> void {
+    for (auto& n : nodes) {
+      if (n.name().size() == 2 && n.name()[0] == 's') {
+        auto* c = n.add_device_configurations();
+        c->set_configuration_id("two");
+        c->set_pipeline_stage(n.name().at(1) - '0');
+      }
+      for (auto& a : *n.mutable_attribute())
+        if (a.has_g()) self(self, *a.mutable_g()->mutable_node());
+    }
+  };
+  place(place, *m.mutable_graph()->mutable_node());
+  for (auto& f : *m.mutable_functions()) place(place, *f.mutable_node());
+  std::string all;
+  for (const Diagnostic& d : check(m)) all += str_cat(all.empty() ? "" : "; ", to_string(d));
+  return all;
+}
+
+TEST_CASE("Check: stages that wait for each other through branches") {
+  const auto model = [](const char* condition, const char* inner, const char* after) {
+    return stages_found(
+        str_cat("g (float[2] x, bool a) => (float[2] y) { [", condition, "] c = Not (a) [if] b = If (c) <",
+                "then_branch = t () => (float[2] z) { [", inner, "] z = Relu (x) }, ",
+                "else_branch = e () => (float[2] w) { w = Neg (x) }> [", after, "] y = Relu (b) }"));
+  };
+  CHECK(model("s0", "s1", "s1") == "");
+  CHECK(model("s0", "none", "s0") == "");
+  CHECK(model("none", "s1", "s0") ==
+        "error [stage] main, node 's0' (Relu): pipeline stage 0 of 'two' reads 'b', which needs stage 1, of "
+        "node "
+        "'s1' (Relu)");
+  CHECK(model("s2", "s1", "s2") ==
+        "error [stage] main/'if' (If).then_branch, node 's1' (Relu): pipeline stage 1 of 'two' waits for "
+        "'c', which "
+        "needs stage 2, of node 's2' (Not)");
+}
+
+TEST_CASE("Check: stages that wait for each other through loops") {
+  const auto loop = [](const char* condition, const char* first, const char* second, const char* next) {
+    return stages_found(
+        str_cat("g (int64 n, bool go, float[2] x) => (float[2] y, float[n, 2] all) { [loop] y, all = ",
+                "Loop (n, go, x) <body = b (int64 i, bool before, float[2] v) => (bool after, float[2] w, ",
+                "float[2] q) { [", condition, "] after = Not (before) [", first, "] p = Relu (v) [", second,
+                "] q = Neg (p) w = Add (", next, ", ", next, ") }> }"));
+  };
+  CHECK(loop("none", "s0", "s1", "p") == "");
+  CHECK(loop("none", "s0", "s1", "q") ==
+        "error [stage] main/'loop' (Loop).body, node 's0' (Relu): pipeline stage 0 of 'two' reads 'v', which "
+        "needs "
+        "stage 1, of node 's1' (Neg)");
+  CHECK(loop("s1", "s0", "s1", "p") ==
+        "error [stage] main/'loop' (Loop).body, node 's0' (Relu): pipeline stage 0 of 'two' waits for "
+        "'before', which "
+        "needs stage 1, of node 's1' (Not)");
+
+  // A state that reaches another one in the next run.
+  const auto scan = [](const char* first, const char* second) {
+    return stages_found(
+        str_cat("g (float[2] x, float[3, 2] xs) => (float[2] y, float[2] z, float[3, 2] ys) { [scan] y, z, ",
+                "ys = Scan (x, x, xs) <num_scan_inputs = 1, body = b (float[2] v, float[2] w, float[2] e) ",
+                "=> (float[2] v2, float[2] w2, float[2] q) { v2 = Identity (w) [", first,
+                "] q = Add (v, e) [", second, "] w2 = Neg (e) }> }"));
+  };
+  CHECK(scan("s1", "s1") == "");
+  CHECK(scan("s2", "s1") == "");
+  CHECK(scan("s0", "s1") ==
+        "error [stage] main/'scan' (Scan).body, node 's0' (Add): pipeline stage 0 of 'two' reads 'v', which "
+        "needs "
+        "stage 1, of node 's1' (Neg)");
+}
+
+TEST_CASE("Check: stages that wait for each other through functions") {
+  // f has a node of stage 0 and one of stage 1, each with a result.
+  const auto calls = [](const char* nodes) {
+    return stages_found(str_cat("g (float[2] x, bool c) => (float[2] y) {", nodes, R"(}
+      <domain: "local", opset_import: ["": 21]> f (a) => (b, d) { [s0] b = Relu (a) [s1] d = Neg (b) }
+      <domain: "local", opset_import: ["": 21]> h (a) => (b) { b = Identity (a) }
+      <domain: "local", opset_import: ["": 21, "local": 1]> twice (a) => (b) {
+        k, l = local.f (a) b = local.h (l) })"));
+  };
+  CHECK(calls("p, q = local.f (x) [s0] r = Relu (p) [s1] y = Add (q, r)") == "");
+  CHECK(calls("p, q = local.f (x) [s0] y = Relu (q)") ==
+        "error [stage] main, node 's0' (Relu): pipeline stage 0 of 'two' reads 'q', which needs stage 1, of "
+        "node 's1' "
+        "(Neg)");
+  CHECK(calls("[s1] p = Relu (x) [call] y, q = local.f (p)") ==
+        "error [stage] main/'call' (f).function local.f, node 's0' (Relu): pipeline stage 0 of 'two' reads "
+        "'a', which "
+        "needs stage 1, of node 's1' (Relu)");
+  // Said once for any number of calls.
+  CHECK(calls("[call] p, q = local.f (x) [again] r, s = local.f (q) [more] y, t = local.f (s)") ==
+        "error [stage] main/'again' (f).function local.f, node 's0' (Relu): pipeline stage 0 of 'two' reads "
+        "'a', which "
+        "needs stage 1, of node 's1' (Neg)");
+  CHECK(calls("p = local.twice (x) [s0] y = Relu (p)")
+            .ends_with("reads 'p', which needs stage 1, of node 's1' (Neg)"));
+  CHECK(calls("y = If (c) <then_branch = t () => (float[2] z) { p, q = local.f (x) [s0] z = Relu (q) }, "
+              "else_branch = e () => (float[2] w) { w = Neg (x) }>")
+            .ends_with("reads 'q', which needs stage 1, of node 's1' (Neg)"));
+  CHECK(stages_found(R"(g (float[2] x) => (float[2] y) { y = local.f (x) }
+          <domain: "local", opset_import: ["": 21]> f (a) => (b) { [s1] k = Relu (a) [s0] b = Neg (k) })") ==
+        "error [stage] function local.f, node 's0' (Neg): pipeline stage 0 of 'two' reads 'k', which needs "
+        "stage 1, of "
+        "node 's1' (Relu)");
+}
+
+TEST_CASE("Check: stages in calls that double at each level") {
+  std::string text = R"(g (float[2] x) => (float[2] y) { y = local.f0 (x) })";
+  constexpr int levels = 40;
+  for (int k = 0; k < levels; ++k)
+    text += str_cat(
+        R"( <domain: "local", opset_import: ["": 21, "local": 1]> f)", k, " (a) => (b) { [s0] c = Relu (a) ",
+        k + 1 == levels ? "b = Neg (c)" : str_cat("d = local.f", k + 1, " (c) b = local.f", k + 1, " (d)"),
+        " }");
+  CHECK(stages_found(text) ==
+        "warning [stage]: pipeline stages are not followed into all calls and loops: there are too many");
 }
 
 TEST_CASE("Check: devices of a function's nodes") {
