@@ -266,15 +266,26 @@ class TensorCuts {
     return list;
   }
 
+  // The bytes of all-reduces.
+  double bytes_of_sums(const Use& use) const {
+    const Graph::Node& n = graph_.nodes()[use.node];
+    const bool wide = devices::detail::sums_in_float(graph_, n, use.loop);
+    double sum = 0;
+    for (std::size_t k = 0; k < n.outputs.size(); ++k)
+      if (const ValueId v = n.outputs[k]; v >= 0) {
+        const op::Param& y = n.op.spec().output(static_cast<int>(k));
+        const bool doubled = wide && devices::detail::may_widen(graph_, n, y, v);
+        sum += (doubled ? 4 : 2) * bytes(graph_.entry(v));
+      }
+    return sum;
+  }
   // What each group keeps on other devices, and sends.
   void weigh() {
     std::map<ValueId, std::vector<AxisGroup*>> cut;
     for (auto& [vertex, g] : groups_) {
       for (const auto& [v, axis] : g.axes) cut[v].push_back(&g);
       for (const std::size_t k : g.uses)
-        if (const Use& use = uses_[k]; use.loop.out.empty())
-          for (const ValueId v : graph_.nodes()[use.node].outputs)
-            if (v >= 0) g.sent += 2 * bytes(graph_.entry(v));
+        if (const Use& use = uses_[k]; use.loop.out.empty()) g.sent += bytes_of_sums(use);
     }
     // Values of a group that something outside of it reads whole.
     std::set<std::pair<const AxisGroup*, ValueId>> gathered;

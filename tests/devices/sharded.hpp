@@ -54,10 +54,14 @@ inline double difference(const Value& a, const Value& b) {
   double most = 0, size = 0;
   for (int64_t k = 0; k < x.size(); ++k) {
     const double p = static_cast<const float*>(x.data())[k], q = static_cast<const float*>(y.data())[k];
+    if (p == q || (std::isnan(p) && std::isnan(q))) continue;
+    if (!std::isfinite(p - q)) return INFINITY;
     most = std::max(most, std::abs(p - q));
-    size = std::max(size, std::abs(p));
   }
-  return most / size;
+  for (int64_t k = 0; k < x.size(); ++k)
+    if (const double p = std::abs(static_cast<const float*>(x.data())[k]); std::isfinite(p))
+      size = std::max(size, p);
+  return most == 0 ? 0 : most / size;
 }
 
 inline Tensor<int64_t> list(std::initializer_list<int64_t> numbers) {

@@ -25,8 +25,9 @@ TEST_CASE("A model with annotations on two ranks, its weights in another file") 
       if (t->rank() == 0) CHECK(devices::difference(whole.run({{"x", x}})["y"], y["y"]) <= 1e-6);
     }
   });
-  // Rank 1 gets x with a header, and each rank sends 2 (p - 1) / p of y.
-  CHECK(ranks[1]->bytes_sent() == 1 + (2 + 5) * 3 * 4);
+  // Rank 1 gets x with a header, and each rank sends 2 (p - 1) / p of y. Before, the ranks compare what they
+  // have been given, and tell which input they read.
+  CHECK(ranks[1]->bytes_sent() == 8 + 1 + (2 + 5) * 3 * 4);
 }
 
 TEST_CASE("Large weights are used where they lie in the model's file, at any address") {
@@ -124,6 +125,27 @@ TEST_CASE("A model's file is bounded") {
     CHECK_THROWS_WITH_AS(static_cast<void>(devices::load_sharded(file, t, {.load = {.max_file_bytes = 10}})),
                          doctest::Contains("has more than 10 bytes"), Error);
   });
+}
+
+TEST_CASE("Ranks that are given different models say so") {
+  const Folder folder;
+  const Tensor<float> w1 = devices::numbers({4, 6}, 1), w2 = devices::numbers({6, 3}, 2);
+  save(perceptron(w1, w2), folder.path() / "model.onnx");
+  Model other = perceptron(w1, w2);
+  other.proto().mutable_graph()->mutable_node(0)->clear_device_configurations();
+  save(other, folder.path() / "other.onnx");
+  std::string says[2];
+  const auto ranks = devices::thread_transports(2);
+  devices::on_ranks(ranks, [&](const std::shared_ptr<Transport>& t) {
+    try {
+      static_cast<void>(
+          devices::load_sharded(folder.path() / (t->rank() == 0 ? "model.onnx" : "other.onnx"), t));
+    } catch (const Error& e) {
+      says[t->rank()] = e.what();
+    }
+  });
+  for (const std::string& said : says)
+    CHECK(said.ends_with("rank 1 has another graph, other annotations or other options than rank 0"));
 }
 
 TEST_CASE("Errors of loading reach all ranks") {

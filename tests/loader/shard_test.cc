@@ -182,6 +182,57 @@ TEST_CASE("Annotated files are loaded on several ranks") {
   }
 }
 
+// p = x w1 w2, with a cast before and after if `casts`. w1 by columns and w2 by rows need one sum, and each
+// by columns two all-gathers.
+Model two_products(DType type, bool casts, int64_t rows, int64_t first, int64_t middle, int64_t last) {
+  const std::string name(type == DType::float32 ? "float" : name_of(type));
+  const std::string x = str_cat(casts ? "float" : name, "[", rows, ", ", first, "] x"),
+                    y = str_cat(casts ? "float" : name, "[", rows, ", ", last, "] ", casts ? "y" : "p");
+  Model m = parse_text(str_cat(R"(<ir_version: 8, opset_import: ["": 17]> g ()", x, ") => (", y, ") {",
+                               casts ? str_cat("a = Cast <to = ", static_cast<int>(type), "> (x)") : "",
+                               " h = MatMul (", casts ? "a" : "x", ", w1) p = MatMul (h, w2)",
+                               casts ? " y = Cast <to = 1> (p)" : "", " }"));
+  const auto add = [&](const char* of, const Extents& extents) {
+    visit_types(TypeList<float, float16, bfloat16>{}, type, [&]<class T>() {
+      const Tensor<float> all = devices::numbers(extents, 3);
+      Tensor<T> t(extents);
+      for (int64_t k = 0; k < t.size(); ++k) t[k] = static_cast<T>(all[k]);
+      m.add_initializer(of, t);
+    });
+  };
+  add("w1", {first, middle}), add("w2", {middle, last});
+  return m;
+}
+
+TEST_CASE("Sums of 16-bit floats over ranks are counted as the floats that are sent") {
+  for (const DType type : {DType::float16, DType::bfloat16}) {
+    CAPTURE(name_of(type));
+    const Model m = two_products(type, true, 5, 8, 48, 7);
+    const Session session(m.graph());
+    const Value whole = session.run(feeds_of(session.graph()))["y"];
+    for (int devices = 2; devices <= 4; ++devices) {
+      CAPTURE(devices);
+      Model sharded = m;
+      const std::vector<RankCost> costs = loader::shard(sharded, {.devices = devices, .stages = 1});
+      CHECK(run(sharded, whole, costs) <= 1e-2);
+      int64_t sent = 0;
+      for (const RankCost& c : costs) sent += c.sent;
+      const int64_t input = 5 * 8 * 4 + static_cast<int64_t>(sizeof(devices::detail::InputHeader));
+      CHECK(sent == (devices - 1) * (input + 2 * 5 * 7 * 4));
+    }
+  }
+}
+
+TEST_CASE("Sums of 16-bit floats weigh twice where tensors are cut") {
+  for (const DType type : {DType::float32, DType::float16, DType::bfloat16}) {
+    CAPTURE(name_of(type));
+    Model m = two_products(type, false, 4, 32, 16, 16);
+    loader::shard(m, {.devices = 2, .stages = 1});
+    const devices::Placement placement = loader::read_placement(m.proto());
+    CHECK(placement.nodes.at("p").tensors.at("w2").cuts.at(0).axis == (type == DType::float32 ? 0 : 1));
+  }
+}
+
 TEST_CASE("Annotations replace those that are there, and functions become nodes") {
   Model m = attention();
   CHECK(loader::shard(m, {.devices = 2}).size() == 2);
@@ -207,6 +258,42 @@ TEST_CASE("Annotations replace those that are there, and functions become nodes"
   Model old = perceptron();
   loader::shard(old, {.devices = 2});
   CHECK(old.proto().ir_version() == 11);
+}
+
+TEST_CASE("Weights that bodies read count for the ranks that hold them") {
+  Model m = model(R"(<ir_version: 8, opset_import: ["": 17]>
+    g (float[2, 8] x, int64 n, bool c) => (float[2, 8] y) {
+      h = MatMul (x, w1)
+      p = MatMul (h, w2)
+      y = Loop (n, c, p) <body = b (int64 i, bool before, float[2, 8] s) => (bool after, float[2, 8] t) {
+        after = Identity (before)
+        t = MatMul (s, u)
+      }>
+    })",
+                  {{"w1", {8, 24}}, {"w2", {24, 8}}, {"u", {8, 8}}});
+  const std::vector<RankCost> costs = loader::shard(m, {.devices = 2, .stages = 1});
+  CHECK(costs[0].held == (8 * 24 + 8 * 8) * 4);
+  CHECK(costs[1].held == 8 * 24 * 4);
+}
+
+TEST_CASE("Numbers of devices and stages that a model does not fill") {
+  const auto error = [](int devices, std::optional<int> stages) {
+    Model m = perceptron();
+    try {
+      loader::shard(m, {.devices = devices, .stages = stages});
+    } catch (const Error& e) {
+      return std::string(e.message());
+    }
+    return std::string();
+  };
+  for (const int devices : {INT_MIN, -1, 0, loader::most_devices + 1, INT_MAX})
+    CHECK(error(devices, 1) == str_cat("a model on ", devices, " devices"));
+  for (const int stages : {INT_MIN, 0, 3, INT_MAX})
+    CHECK(error(2, stages) == str_cat("2 devices do not divide into ", stages, " pipeline stages"));
+  CHECK(error(4, 4) == "the graph's 2 products do not fill 4 pipeline stages");
+  CHECK(error(25, 1) == "the graph has no weights that can be cut into 25 pieces");
+  CHECK(error(25, {}) == "the graph's 2 products do not fill 25 pipeline stages");
+  CHECK(error(loader::most_devices, 1) != "");
 }
 
 TEST_CASE("What each device has") {

@@ -3,12 +3,18 @@
 
 #include "tenon/devices/lookup.hpp"
 #include "tenon/devices/work.hpp"
+#include "tenon/op/math/add.hpp"
 #include "tenon/op/tensor/cast.hpp"
+#include "tenon/op/tensor/shape.hpp"
 
 namespace tenon::TENON_ABI::devices {
 
 /// A rank's graph: all inputs, and on rank 0 the outputs, whole; on others an output for the exchanges.
 /// Constants are the rank's slices. Each rank makes its own from the same graph, placement and options.
+///
+/// Of a pair of PartitionOptions::kept, a rank that reads the input has its piece as input and as output. The
+/// piece is the one that a node reads first, or else the whole on the ranks of the first node; other nodes
+/// get theirs by exchanges.
 ///
 /// A node runs where its annotation says: on the devices that its sharding names, or else on its stage's. The
 /// devices of a stage are all that its nodes' annotations name; if there are none, stages take the devices in
@@ -30,15 +36,37 @@ namespace detail {
 class Partition {
  public:
   Partition(const Graph& graph, const Placement& placement, const std::shared_ptr<Transport>& transport,
-            const PartitionOptions& options)
+            const PartitionOptions& options, const std::map<ValueId, Pieces>& kept = {})
       : from_(graph),
-        to_(graph, transport, options.read_constant),
+        kept_(kept),
+        to_(graph, transport, options.read_constant, kept),
         choice_(graph, placement, options, to_),
         makers_(graph.values().size()) {
     to_.set_make([this](ValueId v, const AxisPart& part) { return make(v, part); });
   }
 
-  Graph take() && {
+  /// The pieces of inputs that the ranks keep, by how nodes read them.
+  std::map<ValueId, Pieces> pieces_to_keep(std::span<const StatePair> pairs) && {
+    std::map<ValueId, Pieces> kept;
+    for (const StatePair& pair : pairs) {
+      kept[input(pair.past)];
+      if (std::ranges::find(from_.outputs(), pair.present, [](const auto& o) { return o.first; }) ==
+          from_.outputs().end())
+        raise(ErrorCode::invalid_argument, "devices", "there is no output '", pair.present, "'");
+    }
+    std::move(*this).take();
+    for (auto& [v, pieces] : kept) {
+      const auto& reads = to_.reads(v);
+      auto best = std::ranges::find_if_not(reads, &Pieces::whole);
+      if (best == reads.end())
+        best = std::ranges::find_if(reads, [&](const Pieces& p) { return p != to_.everywhere(); });
+      pieces = best != reads.end() ? *best : reads.empty() ? Pieces::whole_on({0}) : reads[0];
+    }
+    return kept;
+  }
+
+  /// `pairs`: of the inputs that are kept.
+  Graph take(std::span<const StatePair> pairs = {}) && {
     std::vector<ValueId> outputs;
     for (const auto& [name, v] : from_.outputs()) outputs.push_back(v);
     const std::vector<bool> needed = from_.needed_by(outputs);
@@ -47,16 +75,25 @@ class Partition {
       if (const int steps = steps_from_constants(n); steps > 0) make_when_read(n, steps);
       else add(n);
     }
-    std::vector<std::pair<std::string, ValueId>> results;
+    std::vector<std::pair<std::string, ValueId>> results, own;
     for (const auto& [name, v] : from_.outputs()) {
       to_.set_place(str_cat("output '", name, "'"));
-      if (const ValueId id = to_.piece(v, Pieces::whole_on({0})); id >= 0) results.emplace_back(name, id);
+      const auto pair = std::ranges::find(pairs, name, &StatePair::present);
+      const bool keeps = pair != pairs.end();
+      const ValueId id = to_.piece(v, keeps ? kept_.at(input(pair->past)) : Pieces::whole_on({0}));
+      if (id >= 0) (keeps ? own : results).emplace_back(name, id);
     }
-    to_.add_outputs(std::move(results));
+    to_.add_outputs(std::move(results), std::move(own));
     return std::move(to_.graph());
   }
 
  private:
+  ValueId input(std::string_view name) const {
+    for (const ValueId v : from_.inputs())
+      if (from_.entry(v).name == name) return v;
+    raise(ErrorCode::invalid_argument, "devices", "there is no input '", name, "'");
+  }
+
   // --- nodes over weights alone ---
 
   // What makes a value that depends on constants alone.
@@ -115,10 +152,11 @@ class Partition {
 
   void add(const Graph::Node& n) {
     to_.set_place(tenon::detail::describe(n));
+    if (add_extents(n)) return;
     const Work work = choice_.choose(n);
     const int part = work.pieces.piece_of(to_.rank());
     const bool sums = !work.pieces.whole() && work.loop.out.empty();
-    const bool wide = sums && widens(n, work.loop);
+    const bool wide = sums && sums_in_float(from_, n, work.loop);
     std::vector<ValueId> in;
     for (std::size_t k = 0; k < n.inputs.size(); ++k) {
       const ValueId v = n.inputs[k];
@@ -146,7 +184,7 @@ class Partition {
       }
       for (std::size_t k = 0; k < in.size(); ++k)
         if (wide && in[k] >= 0 &&
-            may_widen(n, n.op.spec().input(static_cast<int>(k), n.op.version()), n.inputs[k]))
+            may_widen(from_, n, n.op.spec().input(static_cast<int>(k), n.op.version()), n.inputs[k]))
           in[k] = cast(in[k], DType::float32);
       std::vector<std::string> names;
       for (const ValueId v : n.outputs) names.push_back(from_.entry(v).name);
@@ -162,7 +200,7 @@ class Partition {
         to_.sum_pieces(results[k], work.pieces, *asked);
         pieces = *asked;
       } else if (sums) pieces = to_.sum(results[k], work.pieces);
-      if (wide && results[k] >= 0 && may_widen(n, n.op.spec().output(static_cast<int>(k)), v))
+      if (wide && results[k] >= 0 && may_widen(from_, n, n.op.spec().output(static_cast<int>(k)), v))
         results[k] = cast(results[k], from_.entry(v).info.type.element);
       to_.define(v, std::move(pieces), results[k]);
       if (asked && !scatters) {
@@ -172,23 +210,31 @@ class Partition {
     }
   }
 
+  // The extents of a value that is cut, without another piece of it: a piece's, and what it lacks.
+  bool add_extents(const Graph::Node& n) {
+    const auto* const shape = n.op.as<op::Shape>();
+    if (shape == nullptr || to_.pieces(n.inputs[0]).whole() || choice_.annotated(n, n.inputs[0]) ||
+        choice_.annotated(n, n.outputs[0]))
+      return false;
+    const Pieces pieces = to_.pieces(n.inputs[0]);
+    const op::PropagatedData& whole = from_.entry(n.outputs[0]).info.propagated;
+    if (!whole.known()) return false;
+    ValueId result = -1;
+    if (const ValueId x = to_.piece(n.inputs[0], pieces); x >= 0) {
+      const ValueId own = add(*shape, {x});
+      const op::PropagatedData& part = to_.graph().entry(own).info.propagated;
+      Tensor<int64_t> lacks(Extents{whole.size()});
+      for (int k = 0; k < whole.size(); ++k)
+        lacks[k] = whole[k].known() ? whole[k].value() - part[k].value() : 0;
+      result = add(op::Add{}, {own, to_.graph().add_constant({}, std::move(lacks))});
+    }
+    to_.define(n.outputs[0], Pieces::whole_on(pieces.ranks()), result);
+    return true;
+  }
   ValueId add(const auto& op, std::vector<ValueId> inputs) {
     return to_.graph().add_node({}, AnyOperator::make(op), std::move(inputs), std::vector<std::string>(1))[0];
   }
   ValueId cast(ValueId x, DType to) { return add(op::Cast{.to = static_cast<int64_t>(to)}, {x}); }
-  // Whether a sum of 16-bit floats is one of floats on the ranks, so that the sum over these is rounded once,
-  // as the whole is: a part may be infinite in halves where the whole is not. Parts of a lookup are its rows
-  // or zeros.
-  bool widens(const Graph::Node& n, const op::WorkLoop& sum) const {
-    const op::Param& y = n.op.spec().output(0);
-    return sum.lookup.operand < 0 && n.op.spec().variable(y.type) >= 0 && n.op.computes(DType::float32) &&
-           may_widen(n, y, n.outputs[0]);
-  }
-  // Whether an operand or a result is of 16-bit floats, and may be of floats.
-  bool may_widen(const Graph::Node& n, const op::Param& p, ValueId v) const {
-    return v >= 0 && (types::float16 | types::bfloat16).contains(from_.entry(v).info.type) &&
-           n.op.spec().permits(p, n.op.version()).contains(Type(DType::float32));
-  }
   static std::vector<int64_t> bounds(const Work& work, int part) {
     const AxisPart of = work.pieces.part(static_cast<std::size_t>(part));
     return {of.first, of.end, work.loop.count / of.stretches, of.stretches};
@@ -229,6 +275,7 @@ class Partition {
   }
 
   const Graph& from_;
+  const std::map<ValueId, Pieces>& kept_;
   RankGraph to_;
   WorkChoice choice_;
   std::vector<Maker> makers_;  // by value
@@ -238,7 +285,17 @@ class Partition {
 
 inline Graph partition(const Graph& graph, const Placement& placement,
                        const std::shared_ptr<Transport>& transport, const PartitionOptions& options) {
-  return detail::Partition(graph, placement, transport, options).take();
+  using detail::Partition;
+  if (options.kept.empty()) return Partition(graph, placement, transport, options).take();
+  PartitionOptions unread = options;
+  if (options.read_constant)
+    unread.read_constant = [&](const std::string& name, const AxisPart& part) {
+      const op::Info& info = graph.entry(graph.find(name)).info;
+      return AnyTensor::uninitialized(info.type.element,
+                                      PartRows(info.dims.extents(), info.type.element, part).extents);
+    };
+  const auto kept = Partition(graph, placement, transport, unread).pieces_to_keep(options.kept);
+  return Partition(graph, placement, transport, options, kept).take(options.kept);
 }
 
 }  // namespace tenon::TENON_ABI::devices

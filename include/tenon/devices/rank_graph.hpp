@@ -28,7 +28,9 @@ inline bool is_divisible(const Type& type) {
 /// All ranks make the same calls in the same order; each adds its own nodes, if any.
 class RankGraph {
  public:
-  RankGraph(const Graph& whole, std::shared_ptr<Transport> transport, const ReadConstant& read)
+  /// `kept`: inputs of which each rank is given its piece alone.
+  RankGraph(const Graph& whole, std::shared_ptr<Transport> transport, const ReadConstant& read,
+            const std::map<ValueId, Pieces>& kept = {})
       : whole_(whole), transport_(std::move(transport)), read_(read), states_(whole.values().size()) {
     Ranks all;
     for (int r = 0; r < transport_->size(); ++r) all.push_back(r);
@@ -40,8 +42,17 @@ class RankGraph {
       Dims dims = e.info.dims;
       for (int k = 0; k < dims.rank(); ++k)
         if (dims[k].symbolic()) dims[k] = graph_.symbol(whole.symbol_name(dims[k]));
-      const ValueId here = graph_.add_input(e.name, e.info.type, dims, e.content);
-      if (is_movable(e.info.type)) state(v).here = here;
+      const auto own = kept.find(v);
+      const int piece = own != kept.end() ? own->second.piece_of(rank()) : -1;
+      Value content = e.content;
+      if (piece >= 0 && !own->second.whole()) {
+        const AxisPart part = own->second.part(static_cast<std::size_t>(piece));
+        dims[part.axis] = part.extent();
+        if (content) content = slice(content.tensor(), part);
+      }
+      const ValueId here = graph_.add_input(e.name, e.info.type, dims, std::move(content));
+      if (own != kept.end()) define(v, own->second, piece >= 0 ? here : -1);
+      else if (is_movable(e.info.type)) state(v).here = here;
       else define(v, Pieces::whole_on({0}), rank() == 0 ? here : -1);  // rank 0 is given it
     }
   }
@@ -77,8 +88,16 @@ class RankGraph {
   /// Names the node that the exchanges are for, in messages.
   void set_place(std::string place) { place_ = std::move(place); }
 
+  /// How an input has been read so far.
+  const std::vector<Pieces>& reads(ValueId input) const {
+    static const std::vector<Pieces> none;
+    const auto it = reads_.find(input);
+    return it == reads_.end() ? none : it->second;
+  }
+
   /// This rank's piece of a value that lies as `as` says, -1 if it has none there. Exchanges what is missing.
   ValueId piece(ValueId v, const Pieces& as) {
+    if (whole_.entry(v).source == Graph::Source::input) reads_[v].push_back(as);
     if (pieces(v) == as) return here(v);
     for (const auto& [other, id] : state(v).copies)
       if (other == as) return id;
@@ -103,14 +122,16 @@ class RankGraph {
             link(ReduceScatter{transport_, ring, as.axis, as.extents(), as.stretches}, {addend, token_}, 2);
   }
 
-  /// Adds the outputs that this rank has. The exchanges that only serve other ranks are done before the
-  /// first; without any, the exchanges are an output of their own.
-  void add_outputs(std::vector<std::pair<std::string, ValueId>> outputs) {
+  /// Adds the outputs that this rank has, and those of the pieces that it keeps. The exchanges that only
+  /// serve other ranks are done before the first; without any, the exchanges are an output of their own.
+  void add_outputs(std::vector<std::pair<std::string, ValueId>> outputs,
+                   std::vector<std::pair<std::string, ValueId>> kept) {
     if (token_ >= 0) {
       if (outputs.empty()) outputs.emplace_back("exchanges", token_);
       else outputs[0].second = add(After{}, {outputs[0].second, token_});
     }
-    for (auto& [name, id] : outputs) graph_.add_output(std::move(name), id);
+    for (auto* const list : {&outputs, &kept})
+      for (auto& [name, id] : *list) graph_.add_output(std::move(name), id);
   }
 
  private:
@@ -286,6 +307,7 @@ class RankGraph {
   Make make_;
   ValueId token_ = -1;
   std::string place_;
+  std::map<ValueId, std::vector<Pieces>> reads_;
 };
 
 }  // namespace detail

@@ -1,8 +1,10 @@
 // ShardedSession: one rank's part of a graph that several ranks run together.
 #pragma once
 
+#include "tenon/devices/agreement.hpp"
 #include "tenon/devices/partition.hpp"
 #include "tenon/graph/session.hpp"
+#include "tenon/graph/state.hpp"
 
 namespace tenon::TENON_ABI::devices {
 
@@ -46,6 +48,7 @@ class ShardedSession {
       : transport_(std::move(transport)) {
     detail::abort_on_failure(*transport_, [&] {
       Graph part = partition(graph, placement, transport_, options);
+      detail::expect_agreement(*transport_, detail::PlanDigest(graph, placement, options).value());
       std::vector<ValueId> outputs;
       for (const auto& [name, v] : part.outputs()) outputs.push_back(v);
       const std::vector<bool> needed = part.needed_by(outputs);
@@ -53,6 +56,9 @@ class ShardedSession {
         inputs_.push_back({part.entry(v).name, {0}});
         needs_.push_back(needed[static_cast<std::size_t>(v)] ? std::byte{1} : std::byte{0});
       }
+      keep(part, options.kept);
+      std::optional<State> first;
+      if (!kept_.empty()) session.state = &first.emplace(StateOptions{.pairs = kept_});
       if (!part.outputs().empty()) session_.emplace(std::move(part), std::move(session));
       share_needs();
     });
@@ -66,19 +72,32 @@ class ShardedSession {
     detail::abort_on_failure(*transport_, [&] {
       if (!options.outputs.empty())
         raise(ErrorCode::not_supported, "devices", "a sharded session runs for all outputs of its graph");
-      if (options.state != nullptr || !options.last.output.empty())
-        raise(ErrorCode::not_supported, "devices", "a sharded session has no state, and computes all steps");
+      if (!options.last.output.empty())
+        raise(ErrorCode::not_supported, "devices", "a sharded session computes all steps");
+      if ((options.state != nullptr) != keeps_)
+        raise(ErrorCode::invalid_argument, "devices",
+              keeps_ ? "the ranks keep inputs, and a run needs a state for them"
+                     : "PartitionOptions::kept names nothing that a state would keep");
       const std::vector<Value> given = exchange_inputs(feeds);
       if (!session_) return;
       Feeds own;
       for (std::size_t k = 0; k < given.size(); ++k)
         if (given[k]) own.emplace_back(inputs_[k].name, given[k]);
-      Outputs outputs = session_->run(own, options);
+      RunOptions with_state = options;
+      if (kept_.empty()) with_state.state = nullptr;
+      Outputs outputs = session_->run(own, with_state);
       if (transport_->rank() == 0) results = std::move(outputs);
     });
     return results;
   }
 
+  /// What a State for this rank's runs carries: the pairs of PartitionOptions::kept of which it has a piece.
+  ///
+  ///     State state({.pairs = s.kept()});
+  ///     Outputs out = s.run(feeds, {.state = &state});
+  ///
+  /// Each rank has one, and truncates, clears and forks it as the others do. Pasts begin without steps.
+  const std::vector<StatePair>& kept() const { return kept_; }
   /// This rank's graph; null if it has nothing to do.
   const Graph* graph() const { return session_ ? &session_->graph() : nullptr; }
 
@@ -86,7 +105,37 @@ class ShardedSession {
   struct Input {
     std::string name;
     Ranks ranks;  // 0, and those that read it
+    bool kept = false;
   };
+  // Nobody else gives a rank what it keeps. The first run needs an input that has each of its symbols.
+  void keep(const Graph& part, std::span<const StatePair> pairs) {
+    keeps_ = !pairs.empty();
+    const auto place = [&](std::string_view name) {
+      return static_cast<std::size_t>(std::ranges::find(inputs_, name, &Input::name) - inputs_.begin());
+    };
+    for (const StatePair& pair : pairs) {
+      Input& past = inputs_[place(pair.past)];
+      past.kept = true;
+      needs_[place(pair.past)] = std::byte{0};
+    }
+    for (const StatePair& pair : pairs) {
+      if (std::ranges::none_of(part.outputs(), [&](const auto& o) { return o.first == pair.present; }))
+        continue;
+      kept_.push_back(pair);
+      for (const Dim d : part.entry(part.inputs()[place(pair.past)]).info.dims)
+        if (d.symbolic()) need_symbol(part, d);
+    }
+  }
+  void need_symbol(const Graph& part, Dim symbol) {
+    std::byte* first = nullptr;
+    for (std::size_t k = 0; k < inputs_.size(); ++k) {
+      const Dims& dims = part.entry(part.inputs()[k]).info.dims;
+      if (inputs_[k].kept || std::ranges::none_of(dims, [&](Dim d) { return d.same(symbol); })) continue;
+      if (needs_[k] != std::byte{0}) return;
+      if (first == nullptr) first = &needs_[k];
+    }
+    if (first != nullptr) *first = std::byte{1};
+  }
   void share_needs() {
     Ranks all;
     for (int r = 0; r < transport_->size(); ++r) all.push_back(r);
@@ -111,6 +160,8 @@ class ShardedSession {
       const auto it = std::ranges::find_if(inputs_, [&](const Input& i) { return i.name == name; });
       if (it == inputs_.end())
         raise(ErrorCode::invalid_argument, "devices", "there is no input '", name, "'");
+      if (it->kept)
+        raise(ErrorCode::invalid_argument, "devices", "input '", name, "' is kept by the ranks' states");
       values[static_cast<std::size_t>(it - inputs_.begin())] = value;
     }
     for (std::size_t k = 0; k < inputs_.size(); ++k)
@@ -145,6 +196,8 @@ class ShardedSession {
   std::shared_ptr<Transport> transport_;
   std::vector<Input> inputs_;
   std::vector<std::byte> needs_;
+  bool keeps_ = false;
+  std::vector<StatePair> kept_;
   std::optional<Session> session_;
 };
 

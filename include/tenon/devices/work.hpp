@@ -3,6 +3,7 @@
 #pragma once
 
 #include "tenon/devices/rank_graph.hpp"
+#include "tenon/graph/state_decl.hpp"
 
 namespace tenon::TENON_ABI::devices {
 
@@ -13,6 +14,8 @@ struct PartitionOptions {
   bool gather = false;
   /// Reads what the rank needs of constants that are not in the graph.
   ReadConstant read_constant{};
+  /// Inputs, and the outputs that replace them in the next run: each rank keeps what it reads of them.
+  std::vector<StatePair> kept{};
 };
 
 namespace detail {
@@ -56,6 +59,20 @@ inline std::vector<op::WorkLoop> loops_of(const Graph& graph, const Graph::Node&
     });
   });
   return loops;
+}
+
+/// Whether an operand or a result of a node is of 16-bit floats, and may be of floats.
+inline bool may_widen(const Graph& graph, const Graph::Node& n, const op::Param& p, ValueId v) {
+  return v >= 0 && (types::float16 | types::bfloat16).contains(graph.entry(v).info.type) &&
+         n.op.spec().permits(p, n.op.version()).contains(Type(DType::float32));
+}
+/// Whether a sum of 16-bit floats is one of floats on the ranks, so that the sum over these is rounded once,
+/// as the whole is: a part may be infinite in halves where the whole is not. Parts of a lookup are its rows
+/// or zeros.
+inline bool sums_in_float(const Graph& graph, const Graph::Node& n, const op::WorkLoop& sum) {
+  const op::Param& y = n.op.spec().output(0);
+  return sum.lookup.operand < 0 && n.op.spec().variable(y.type) >= 0 && n.op.computes(DType::float32) &&
+         may_widen(graph, n, y, n.outputs[0]);
 }
 
 class WorkChoice {

@@ -435,10 +435,9 @@ TENON_SESSION void Session::Core::make(const std::shared_ptr<Variant>& variant,
 }
 
 TENON_SESSION ValueId Session::Core::find(const std::string& name) const {
-  ValueId id = graph.find(name);
-  for (std::size_t k = 0; id < 0 && k < names.size(); ++k)
-    if (names[k] == name) id = outputs[k];
-  return id;
+  // An output may have another value's name.
+  const auto output = std::ranges::find(names, name);
+  return output != names.end() ? outputs[static_cast<std::size_t>(output - names.begin())] : graph.find(name);
 }
 
 TENON_SESSION std::vector<ValueId> Session::Core::ids_of(const std::vector<std::string>& requested) const {
