@@ -8,7 +8,7 @@
 
 namespace tenon::TENON_ABI::loader {
 
-inline constexpr int most_devices = 1 << 16;
+inline constexpr int most_devices = 1024;  // each rank's costs take time that grows with their number
 
 struct PlacementChoice {
   int devices = 1;

@@ -73,6 +73,35 @@ void count_exchange(const Graph& part, const Graph::Node& n, CountingTransport& 
   }
 }
 
+// Adds the bytes of constants of a graph and of its nodes' bodies, each once.
+class ConstantBytes {
+ public:
+  void add(const Graph& graph, const std::vector<bool>& needed) {
+    for (std::size_t v = 0; v < needed.size(); ++v)
+      if (const Graph::ValueEntry& e = graph.values()[v]; needed[v] && e.source == Graph::Source::constant &&
+                                                          e.content.is_tensor() &&
+                                                          seen_.insert(e.content.tensor().data()).second)
+        bytes_ += e.content.tensor().bytes();
+    for (const Graph::Node& n : graph.nodes()) {
+      if (!n.op.takes_graphs() || !Graph::makes(n, needed)) continue;
+      for (const op::AttributeInfo& a : n.op.attributes())
+        tenon::detail::if_capturing(
+            a.value, [&](const op::BodyRef&, const CapturingBody& body) { add(body.graph()); });
+    }
+  }
+  int64_t bytes() const { return bytes_; }
+
+ private:
+  void add(const Graph& body) {
+    std::vector<ValueId> outputs;
+    for (const auto& [name, v] : body.outputs()) outputs.push_back(v);
+    add(body, body.needed_by(outputs));
+  }
+
+  std::set<const void*> seen_;
+  int64_t bytes_ = 0;
+};
+
 }  // namespace
 
 std::vector<RankCost> rank_costs(const Graph& graph, const devices::Placement& placement) {
@@ -88,12 +117,9 @@ std::vector<RankCost> rank_costs(const Graph& graph, const devices::Placement& p
     const std::vector<bool> needed = part.needed_by(outputs);
     for (const Graph::Node& n : part.nodes())
       if (Graph::makes(n, needed)) count_exchange(part, n, *t);
-    std::set<const void*> seen;
-    for (std::size_t v = 0; v < needed.size(); ++v)
-      if (const Graph::ValueEntry& e = part.values()[v]; needed[v] && e.source == Graph::Source::constant &&
-                                                         e.content.is_tensor() &&
-                                                         seen.insert(e.content.tensor().data()).second)
-        cost.held += e.content.tensor().bytes();
+    ConstantBytes held;
+    held.add(part, needed);
+    cost.held = held.bytes();
     for (std::size_t k = 0; r > 0 && k < readers.size(); ++k)
       if (needed[static_cast<std::size_t>(part.inputs()[k])]) readers[k].push_back(r);
   }
