@@ -16,6 +16,7 @@ enum class Form : uint8_t {
   scatter,             // TensorScatter into caches of fixed rows, Attention of version 24
   group_query,         // GroupQueryAttention into rows of the pasts, rotation within
   packed_group_query,  // the same with one product for queries, keys and values, and a window
+  mixed,               // Concat and elementary attention, in each layer as another exporter writes it
 };
 /// What the products' weights are.
 enum class Weights : uint8_t {
@@ -31,8 +32,8 @@ struct DecoderKind {
   Weights weights;
 
   [[nodiscard]] std::string name() const {
-    constexpr std::string_view of_forms[] = {"concat",  "attention",   "packed_attention",
-                                             "scatter", "group_query", "packed_group_query"};
+    constexpr std::string_view of_forms[] = {
+        "concat", "attention", "packed_attention", "scatter", "group_query", "packed_group_query", "mixed"};
     constexpr std::string_view of_weights[] = {"float32", "float16",   "dynamic",
                                                "qdq",     "four_bits", "rounded"};
     return str_cat(of_forms[static_cast<int>(form)], "/", of_weights[static_cast<int>(weights)]);
@@ -42,7 +43,7 @@ struct DecoderKind {
 /// Every form with all weights.
 inline std::vector<DecoderKind> decoder_kinds() {
   std::vector<DecoderKind> kinds;
-  for (int f = 0; f <= static_cast<int>(Form::packed_group_query); ++f)
+  for (int f = 0; f <= static_cast<int>(Form::mixed); ++f)
     for (int w = 0; w <= static_cast<int>(Weights::rounded); ++w)
       kinds.push_back({static_cast<Form>(f), static_cast<Weights>(w)});
   return kinds;

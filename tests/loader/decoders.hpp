@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cmath>
+#include <limits>
 #include <map>
 
 #include "tenon/base/narrow_float.hpp"
@@ -27,10 +28,15 @@ class DecoderWriter {
         form_ == Form::scatter ? ", int64[steps] cache_position" : ", int64[batch, total] attention_mask";
     if (!by_rows()) inputs += ", int64[batch, steps] position_ids";
     for (int layer = 0; layer < layers; ++layer)
-      for (const char* const kind : {"key", "value"}) {
-        const std::string end = str_cat(".", layer, ".", kind), extents = str_cat("[batch, ", kv_heads, ", ");
-        inputs += str_cat(", ", type, extents, past, ", ", size, "] \"past_key_values", end, "\"");
-        outputs += str_cat(", ", type, extents, "now, ", size, "] \"present", end, "\"");
+      for (const std::string kind : {"key", "value"}) {
+        const std::string end = str_cat(".", layer, ".", kind),
+                          of = str_cat("[batch, ", heads_of(layer), ", ");
+        const bool columns = kind == "key" && export_of(layer) == Export::columns;
+        const auto extents = [&](const std::string& steps) {
+          return columns ? str_cat(of, size, ", ", steps, "]") : str_cat(of, steps, ", ", size, "]");
+        };
+        inputs += str_cat(", ", type, extents(past), " \"past_key_values", end, "\"");
+        outputs += str_cat(", ", type, extents("now"), " \"present", end, "\"");
       }
     prepare();
     std::string x = op("Gather", {real({vocabulary, width}, 1.0 / 256), "input_ids"}), before;
@@ -53,8 +59,25 @@ class DecoderWriter {
 
  private:
   bool half() const { return weights_ == Weights::float16; }
-  bool by_rows() const { return form_ >= Form::group_query; }
-  int opset() const { return form_ == Form::concat || by_rows() ? 18 : form_ == Form::scatter ? 24 : 23; }
+  bool by_rows() const { return form_ == Form::group_query || form_ == Form::packed_group_query; }
+  bool elementary() const { return form_ == Form::concat || form_ == Form::mixed; }
+  int opset() const { return elementary() || by_rows() ? 18 : form_ == Form::scatter ? 24 : 23; }
+
+  /// How a layer's attention is written.
+  enum class Export : uint8_t {
+    plain,
+    choice,   // a Where hides later keys, a sum padding; halves are widened before the product
+    joined,   // the batch and the heads are one axis, the mask has a bound
+    capped,   // scores are capped, and weights that are NaN are 0
+    columns,  // the past has the transposes of keys
+  };
+  Export export_of(int layer) const {
+    if (form_ != Form::mixed) return Export::plain;
+    return static_cast<Export>(1 + (layer + static_cast<int>(weights_)) % 4);
+  }
+
+  /// The heads of keys and values.
+  int64_t heads_of(int layer) const { return export_of(layer) == Export::columns ? heads : kv_heads; }
 
   // --- values ---
 
@@ -154,7 +177,7 @@ class DecoderWriter {
 
   // What all layers read.
   void prepare() {
-    if (form_ == Form::concat) {
+    if (elementary()) {
       // Angles are computed in the graph, and so is the mask that is added to scores.
       const std::string at = op("Unsqueeze", {op("Cast <to = 1>", {"position_ids"}), list({2})});
       const std::string rates =
@@ -163,7 +186,11 @@ class DecoderWriter {
       const std::string angles =
           op("Unsqueeze", {op("Concat <axis = -1>", {half_angles, half_angles}), list({1})});
       cosines_ = as_model(op("Cos", {angles})), sines_ = as_model(op("Sin", {angles}));
-      mask_ = op("Where", {op("And", {earlier_keys(), mask_of_tokens()}), number(0), number(-65504)});
+      const std::string earlier = earlier_keys(), tokens = mask_of_tokens();
+      mask_ = op("Where", {op("And", {earlier, tokens}), number(0), number(-65504)});
+      if (form_ == Form::concat) return;
+      shown_ = earlier;
+      padding_ = op("Where", {tokens, constant(Tensor<float>({}, {0})), least()});
       return;
     }
     const auto table = [&](double (*f)(double)) {
@@ -196,7 +223,7 @@ class DecoderWriter {
   }
   /// Which keys are no later than a query, (steps, total).
   std::string earlier_keys() {
-    const std::string past = op("Shape <start = 2, end = 3>", {"past_key_values.0.key"});
+    const std::string past = op("Shape <start = 2, end = 3>", {"past_key_values.0.value"});
     const std::string total = op("Add", {past, op("Shape <start = 1, end = 2>", {"input_ids"})});
     const std::string zero = constant(Tensor<int64_t>({}, {0})), one = constant(Tensor<int64_t>({}, {1}));
     const std::string end = op("Squeeze", {total});
@@ -213,7 +240,7 @@ class DecoderWriter {
   /// Normalises x + y, which becomes x; y may be absent.
   std::string norm(std::string& x, const std::string& y) {
     const std::string scale = floats({width}, [&] { return draw(192, 320) / 256.0; });
-    if (form_ == Form::concat) {
+    if (elementary()) {
       const std::string wide = half() ? op("Cast <to = 1>", {x}) : x;
       const std::string mean = op("ReduceMean <keepdims = 1>",
                                   {op("Pow", {wide, filled<float>({}, [] { return 2; })}), list({-1})});
@@ -243,7 +270,7 @@ class DecoderWriter {
     const auto past = [&](const char* kind) { return str_cat("past_key_values.", layer, ".", kind); };
     const auto present = [&](const char* kind) { return str_cat("present.", layer, ".", kind); };
     const std::vector<std::string> results{name(), present("key"), present("value")};
-    constexpr int64_t kv_width = kv_heads * size;
+    const int64_t kv_width = heads_of(layer) * size;
     if (form_ == Form::packed_group_query) {
       return projected(ops(str_cat(group_query(), ", local_window_size = 24>"),
                            {product(x, width, width + 2 * kv_width), "", "", past("key"), past("value"),
@@ -265,7 +292,8 @@ class DecoderWriter {
           ops(str_cat("Attention <is_causal = 1, q_num_heads = ", heads, ", kv_num_heads = ", kv_heads, ">"),
               {turned(q, heads), turned(k, kv_heads), v, mask_, past("key"), past("value")}, 3, results)[0]);
     }
-    q = turned(by_heads(q, heads)), k = turned(by_heads(k, kv_heads)), v = by_heads(v, kv_heads);
+    q = turned(by_heads(q, heads)), k = turned(by_heads(k, heads_of(layer))),
+    v = by_heads(v, heads_of(layer));
     std::string y;
     if (form_ == Form::attention) {
       y = ops("Attention", {q, k, v, mask_, past("key"), past("value")}, 3, results)[0];
@@ -273,6 +301,8 @@ class DecoderWriter {
       k = ops("TensorScatter", {past("key"), k, writes_}, 1, {results[1]})[0];
       v = ops("TensorScatter", {past("value"), v, writes_}, 1, {results[2]})[0];
       y = op("Attention", {q, k, v, mask_, "", "", counts_});
+    } else if (form_ == Form::mixed) {
+      y = exported(layer, q, k, v, results);
     } else {
       k = repeated(ops("Concat <axis = 2>", {past("key"), k}, 1, {results[1]})[0]);
       v = repeated(ops("Concat <axis = 2>", {past("value"), v}, 1, {results[2]})[0]);
@@ -282,6 +312,53 @@ class DecoderWriter {
     }
     return projected(side_by_side(y));
   }
+  std::string exported(int layer, std::string q, std::string k, std::string v,
+                       const std::vector<std::string>& results) {
+    const Export as = export_of(layer);
+    const auto extend = [&](const char* kind, const std::string& fresh, const char* axis) {
+      const std::size_t result = kind[0] == 'k' ? 1 : 2;
+      return ops(str_cat("Concat <axis = ", axis, ">"),
+                 {str_cat("past_key_values.", layer, ".", kind), fresh}, 1, {results[result]})[0];
+    };
+    v = extend("value", v, "2");
+    if (as == Export::columns) {
+      k = extend("key", op("Transpose <perm = [0, 1, 3, 2]>", {k}), "-1");
+      return op("MatMul", {op("Softmax <axis = -1>", {masked(scaled(op("MatMul", {q, k})))}), v});
+    }
+    k = repeated(extend("key", k, "2")), v = repeated(v);
+    if (as == Export::joined) {
+      const std::string entries = op("Gather", {op("Shape", {"input_ids"}), integer(0)}),
+                        steps = op("Gather", {op("Shape", {"input_ids"}), integer(1)}),
+                        all = op("Mul", {entries, integer(heads)});
+      const auto extents = [&](const std::vector<std::string>& parts) {
+        std::vector<std::string> lists;
+        for (const std::string& p : parts) lists.push_back(op("Unsqueeze", {p, list({0})}));
+        return op("Concat <axis = 0>", lists);
+      };
+      const std::string rows = extents({all, integer(-1), integer(size)});
+      for (std::string* x : {&q, &k, &v}) *x = op("Reshape", {*x, rows});
+      const std::string keys = op("Gather", {op("Shape", {k}), integer(1)});
+      std::string x = scaled(op("MatMul", {q, op("Transpose <perm = [0, 2, 1]>", {k})}));
+      x = masked(op("Reshape", {x, extents({entries, integer(heads), steps, keys})}));
+      x = op("Max", {x, number(half() ? -65504 : std::numeric_limits<float>::lowest())});
+      x = op("Softmax <axis = -1>", {op("Reshape", {x, extents({all, steps, keys})})});
+      return op("Reshape", {op("MatMul", {x, v}), extents({entries, integer(heads), steps, integer(size)})});
+    }
+    if (as == Export::choice && half()) q = op("Cast <to = 1>", {q}), k = op("Cast <to = 1>", {k});
+    std::string x = op("MatMul", {q, op("Transpose <perm = [0, 1, 3, 2]>", {k})});
+    if (as == Export::choice) {
+      x = op("Where", {shown_, x, least()});
+      x = op("Add", {op("Div", {x, constant(Tensor<float>({}, {std::sqrt(float{size})}))}), padding_});
+      return op("MatMul", {as_model(op("Softmax <axis = -1>", {x})), v});
+    }
+    x = op("Mul", {op("Tanh", {op("Div", {scaled(x), number(4)})}), number(4)});
+    x = op("Softmax <axis = -1>", {masked(x)});
+    return op("MatMul", {op("Where", {op("IsNaN", {x}), number(0), x}), v});
+  }
+  std::string scaled(const std::string& scores) { return op("Mul", {scores, number(1 / std::sqrt(size))}); }
+  std::string masked(const std::string& scores) { return op("Add", {scores, mask_}); }
+  std::string integer(int64_t n) { return constant(Tensor<int64_t>({}, {n})); }
+  std::string least() { return constant(Tensor<float>({}, {std::numeric_limits<float>::lowest()})); }
   std::string projected(const std::string& y) { return product(y, width, width); }
   static std::string group_query() {
     return str_cat("com.microsoft.GroupQueryAttention <num_heads = ", heads, ", kv_num_heads = ", kv_heads,
@@ -289,7 +366,7 @@ class DecoderWriter {
   }
   /// The rotation of (batch, heads, steps, size).
   std::string turned(const std::string& x) {
-    if (form_ != Form::concat) return op("RotaryEmbedding", {x, cosines_, sines_, "position_ids"});
+    if (!elementary()) return op("RotaryEmbedding", {x, cosines_, sines_, "position_ids"});
     const std::string half_size = list({size / 2}), axis = list({3});
     const std::string low = op("Slice", {x, list({0}), half_size, axis});
     const std::string high = op("Slice", {x, half_size, list({INT64_MAX}), axis});
@@ -310,7 +387,7 @@ class DecoderWriter {
   std::string nodes_;
   std::vector<std::pair<std::string, Value>> constants_;
   std::map<std::string, std::vector<std::string>> quantized_;
-  std::string cosines_, sines_, mask_, writes_, counts_, total_;
+  std::string cosines_, sines_, mask_, shown_, padding_, writes_, counts_, total_;
 };
 
 /// The decoder of a kind, of two to four layers.

@@ -154,6 +154,26 @@ TEST_CASE("Decoders: the texts that ONNX Runtime generates") {
   }
 }
 
+TEST_CASE("Decoders: steps copy no cache") {
+  for (const DecoderKind& kind : decoder_kinds()) {
+    INFO(kind.name());
+    StateOptions options;
+    for (const Cache& c : find_parts(decoder(kind).graph()).caches)
+      options.pairs.push_back({c.past, c.present});
+    State state(options);
+    const Session s = decoder(kind, {.state = &state, .explain = true});
+    std::size_t kept = 0;
+    for (const PassReport& r : s.reports()) {
+      if (r.pass != "keep_caches") continue;
+      CHECK_MESSAGE(r.applied, r.text);
+      kept += r.applied && r.text.find("reads the caches") != std::string::npos;
+    }
+    // Rows of the other forms are written in place.
+    const bool grows = kind.form != Form::scatter && kind.form < Form::group_query;
+    CHECK(kept == (grows || kind.form == Form::mixed ? options.pairs.size() / 2 : 0));
+  }
+}
+
 TEST_CASE("Decoders: threads compute the same logits") {
   for (const DecoderKind& kind : decoder_kinds()) {
     INFO(kind.name());
@@ -194,7 +214,8 @@ TEST_CASE("Decoders: a batch has the texts of its prompts") {
     Follower follower(texts, rounding_of(kind.weights));
     GenerateOptions options = follower.options(64);
     // GroupQueryAttention counts the mask's tokens and not their places.
-    if (kind.form >= Form::group_query) options.padding = Padding::right;
+    if (kind.form == Form::group_query || kind.form == Form::packed_group_query)
+      options.padding = Padding::right;
     auto stream = g.batch(prompts, options);
     while (stream.next()) {
     }

@@ -28,6 +28,7 @@ struct CachePair {
   bool kept = false;     ///< the run extends a cache; the output is the number of the cache's steps, and the
                          ///< past is no input
   bool stacked = false;  ///< of (2, batch, heads, steps, size), and kept as two caches, of keys and of values
+  bool columns = false;  ///< of (batch, heads, size, steps), which is the transpose of what the cache has
   int axis = -1;         ///< the present is the past and steps after it along this axis; -1: not known
   int64_t window = -1;   ///< steps before the last ones, of this number, are never read; -1: all may be
 };

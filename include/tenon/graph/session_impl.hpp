@@ -306,8 +306,8 @@ void Session::Core::with_inputs(const Feeds& feeds, Outputs& results, const RunO
     }
     const Value*& input = inputs[variant->pasts[n]];
     if (pair.kept) {
-      run.state->make_cache(n, pair.stacked);
-      if (input != nullptr) run.state->start_cache(n, input->tensor(), pair.stacked), slot.started = true;
+      run.state->make_cache(n, pair);
+      if (input != nullptr) run.state->start_cache(n, input->tensor(), pair), slot.started = true;
       input = nullptr;
       continue;
     }

@@ -11,6 +11,8 @@
 
 namespace tenon::TENON_ABI {
 
+struct CachePair;
+
 /// The names of an input and of the output that replaces it in the next run. A session that lacks all of the
 /// inputs makes the first run of others: a model in two files.
 struct StatePair {
@@ -52,7 +54,8 @@ struct StateOptions {
 /// elements; a later run that changes them copies them while the result exists.
 /// - Where a present is its past followed by the steps of the run, and the past declares no number of steps,
 ///   it is a cache of pages: a run adds its steps and copies nothing, and attention reads the pages. Other
-///   readers get a copy. A past (2, batch, heads, steps, size) of keys and values becomes two caches.
+///   readers get a copy. A past (2, batch, heads, steps, size) of keys and values becomes two caches, and of
+///   keys (batch, heads, size, steps) a cache has the transpose.
 /// - Where it is its past with some rows written (TensorScatter, GroupQueryAttention), runs write them in
 ///   place. A circular cache, or one that holds a window, loses earlier rows: each run copies it, and no step
 ///   can be cut off. `capacity` is the number of rows that are not declared.
@@ -136,6 +139,7 @@ class State {
     bool updated = false;    // runs write rows of it
     bool dropped = false;    // in place of earlier ones
     bool stacked = false;    // its cache's second one has values, in place of one tensor of both
+    bool columns = false;    // its cache has the transpose of the past, whose steps are the last axis
     bool started = false;    // its cache began with steps that the run under way was given
     int axis = -1;           // of its steps; -1: not known
     int64_t steps() const {  // -1: not known
@@ -160,10 +164,10 @@ class State {
   State(const StateOptions& options, const Pass* keep) : options_(options), keep_(keep) {}
   Allocator& allocator() const { return options_.allocator ? *options_.allocator : default_allocator(); }
   // Make the steps of a past a cache, or a value, for a program that has it so.
-  void make_cache(std::size_t k, bool stacked);
+  void make_cache(std::size_t k, const CachePair& pair);
   void make_value(std::size_t k);
   // Makes the steps of a tensor the past's cache, or two if it stacks keys and values.
-  void start_cache(std::size_t k, const AnyTensor& steps, bool stacked);
+  void start_cache(std::size_t k, const AnyTensor& steps, const CachePair& pair);
   StepCache no_steps() const { return {PagedRows(options_.page_steps, allocator(), options_.cache_type)}; }
 
   StateOptions options_;

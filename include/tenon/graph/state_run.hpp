@@ -33,24 +33,26 @@ inline Value first_past(const Graph& graph, const Graph::ValueEntry& past,
 
 }  // namespace detail
 
-inline void State::make_cache(std::size_t k, bool stacked) {
+inline void State::make_cache(std::size_t k, const CachePair& pair) {
   Slot& slot = slots_[k];
-  if (caches_[2 * k].past > 0 && slot.stacked != stacked)
+  if (caches_[2 * k].past > 0 && slot.stacked != pair.stacked)
     raise(ErrorCode::invalid_shape, "state", "'", slot.pair.past, "' has ", slot.stacked ? 5 : 4,
-          " axes, but this run's has ", stacked ? 5 : 4);
+          " axes, but this run's has ", pair.stacked ? 5 : 4);
   if (!slot.whole) return;
   if (slot.updated)
     raise(ErrorCode::invalid_argument, "state", "'", slot.pair.past,
           "': runs write into it, so that its steps are not known, and this run adds steps");
-  start_cache(k, slot.value.tensor(), stacked);
+  start_cache(k, slot.value.tensor(), pair);
   slot = Slot{std::move(slot.pair)};
-  slot.stacked = stacked;
+  slot.stacked = pair.stacked, slot.columns = pair.columns;
 }
 
-inline void State::start_cache(std::size_t k, const AnyTensor& steps, bool stacked) {
+inline void State::start_cache(std::size_t k, const AnyTensor& steps, const CachePair& pair) {
   StepCache first = no_steps(), second = no_steps();
   const Extents& e = steps.extents();
-  if (!stacked) {
+  if (pair.columns && e.size() == 4) {
+    first.start(op::with_swapped_axes(steps, allocator()));
+  } else if (!pair.stacked) {
     first.start(steps);
   } else {
     if (e.size() != 5 || e[0] != 2)
@@ -79,7 +81,8 @@ inline void State::make_value(std::size_t k) {
   auto* const bytes = static_cast<std::byte*>(all.out().data());
   op::copy_steps(rows, {rows.dtype(), bytes, half});
   if (slot.stacked) op::copy_steps(caches_[2 * k + 1].rows, {rows.dtype(), bytes + all.bytes() / 2, half});
-  slot.value = std::move(all), slot.whole = true, slot.axis = slot.stacked ? 3 : 2;
+  if (slot.columns) all = op::with_swapped_axes(all, allocator());
+  slot.value = std::move(all), slot.whole = true, slot.axis = slot.stacked || slot.columns ? 3 : 2;
   for (const std::size_t c : {2 * k, 2 * k + 1}) caches_[c] = no_steps();
 }
 
@@ -168,7 +171,7 @@ class State::Run {
     const bool replaced = replaces(k, pair);
     Value now = std::exchange(state_.results_[pair.output], {});
     if (pair.kept) {
-      slot.spare = std::move(now), slot.stacked = pair.stacked;
+      slot.spare = std::move(now), slot.stacked = pair.stacked, slot.columns = pair.columns;
       for (const std::size_t c : {2 * k, 2 * k + 1}) {
         StepCache& cache = state_.caches_[c];
         // The window of the run's first step, so that all of its steps can be cut off again.

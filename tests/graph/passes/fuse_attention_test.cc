@@ -1,5 +1,8 @@
 #include "tenon/graph/passes/fuse_attention.hpp"
 
+#include <functional>
+
+#include "tenon/op/tensor/gather.hpp"
 #include "tests/graph/passes/check.hpp"
 
 namespace tenon::passes {
@@ -58,7 +61,7 @@ const Case cases[] = {
      .left = 5},
     {.name = "a result alone with heads after steps", .goes_back = true, .left = 2},
     {.name = "a batch that only the run knows", .mask = Extents{1, 1, 1, 5}, .batch_is_known = false},
-    {.name = "a mask that widens", .mask = Extents{2, 3, 4, 5}, .batch_is_known = false, .left = 0},
+    {.name = "a mask that may widen", .mask = Extents{2, 3, 4, 5}, .batch_is_known = false},
     {.name = "heads that repeat", .mask = Extents{2, 1, 4, 5}, .repeats = 3},
     {.name = "heads that repeat, K scaled", .scale = Scale::of_k, .repeats = 3},
     {.name = "heads that repeat in a batch that only the run knows", .batch_is_known = false, .repeats = 3},
@@ -152,6 +155,231 @@ TEST_CASE("attention gives the results of the nodes in whose place it is") {
   check_all<double>(0);
   check_all<float16>(4e-3);
   check_all<bfloat16>(3e-2);
+}
+
+// --- attention as exporters of language models write it ---
+
+constexpr int64_t heads = 3, queries = 4, keys = 5, size = 8;
+
+/// What lies between the product of queries and keys and the one with values.
+using Between = std::function<ValueId(Graph& g, ValueId scores)>;
+
+ValueId number(Graph& g, float x) { return g.add_constant({}, AnyTensor(Tensor<float>(Extents{}, {x}))); }
+ValueId integers(Graph& g, std::vector<int64_t> l) {
+  return g.add_constant({}, AnyTensor(Tensor<int64_t>(Extents{std::ssize(l)}, l.begin(), l.end())));
+}
+ValueId number_of(Graph& g, int64_t x) {
+  return g.add_constant({}, AnyTensor(Tensor<int64_t>(Extents{}, {x})));
+}
+ValueId input(Graph& g, const char* name, int64_t steps, Dim batch = 2) {
+  return g.add_input(name, DType::float32, {batch, heads, steps, size});
+}
+Feeds operands() {
+  return {{"q", floats<float>({2, heads, queries, size}, 1)},
+          {"k", floats<float>({2, heads, keys, size}, 2)},
+          {"v", floats<float>({2, heads, keys, size}, 3)}};
+}
+Graph with(const Between& between) {
+  Graph g;
+  const ValueId q = input(g, "q", queries), k = input(g, "k", keys), v = input(g, "v", keys),
+                scores = node(g, op::MatMul{}, {q, node(g, op::Transpose{{0, 1, 3, 2}}, {k})});
+  g.add_output("y", node(g, op::MatMul{}, {between(g, scores), v}));
+  return g;
+}
+/// An additive mask, (2, 1, queries, keys), that forbids a query of the first entry all keys.
+ValueId mask(Graph& g, float forbidden) {
+  AnyTensor m = floats<float>({2, 1, queries, keys}, 4);
+  std::fill_n(static_cast<float*>(m.out().data()) + keys, keys, forbidden);
+  return g.add_constant({}, m);
+}
+/// Which keys are shown, (1, 1, queries, keys): none to the first query.
+ValueId shown(Graph& g, bool yes = true) {
+  Tensor<bool> t{Extents{1, 1, queries, keys}};
+  for (int64_t n = 0; n < t.size(); ++n) t[n] = (n >= keys && n % 3 != 1) == yes;
+  return g.add_constant({}, AnyTensor(t));
+}
+constexpr float least = std::numeric_limits<float>::lowest(),
+                infinity = std::numeric_limits<float>::infinity();
+
+ValueId softmax(Graph& g, ValueId x) { return node(g, op::Softmax{}, {x}); }
+
+TEST_CASE("scores are capped before they are masked") {
+  for (const float cap : {0.4f, -0.4f}) {
+    const auto build = [&] {
+      return with([&](Graph& g, ValueId s) {
+        s = node(g, op::Tanh{}, {node(g, op::Div{}, {s, number(g, cap)})});
+        return softmax(g, node(g, op::Add{}, {node(g, op::Mul{}, {s, number(g, cap)}), mask(g, 3)}));
+      });
+    };
+    test::check_pass(fuse_attention, build, operands(), 1, 1e-6);
+  }
+  const auto masked_first = [&] {
+    return with([&](Graph& g, ValueId s) {
+      return softmax(g, node(g, op::Tanh{}, {node(g, op::Add{}, {s, mask(g, 3)})}));
+    });
+  };
+  test::check_pass(fuse_attention, masked_first, operands(), 6, 0);
+}
+
+TEST_CASE("a mask may make more scores") {
+  for (const Extents& extents :
+       {Extents{1, 1, 1, keys}, Extents{2, 1, 1, keys}, Extents{1, 3, 4, 1}, Extents{2, 3, 4, keys}}) {
+    const auto build = [&] {
+      Graph g;
+      const auto in = [&](const char* name, const char* steps) {
+        return g.add_input(name, DType::float32, {g.symbol("N"), g.symbol("H"), g.symbol(steps), size});
+      };
+      const ValueId q = in("q", "Q"), k = in("k", "K"), v = in("v", "K"),
+                    scores = node(g, op::MatMul{}, {q, node(g, op::Transpose{{0, 1, 3, 2}}, {k})});
+      const ValueId masked = node(g, op::Add{}, {scores, g.add_constant({}, floats<float>(extents, 4))});
+      g.add_output("y", node(g, op::MatMul{}, {softmax(g, masked), v}));
+      return g;
+    };
+    const Feeds feeds{{"q", floats<float>({1, 1, 1, size}, 1)},
+                      {"k", floats<float>({1, 1, keys, size}, 2)},
+                      {"v", floats<float>({1, 1, keys, size}, 3)}};
+    test::check_pass(fuse_attention, build, feeds, 1, 1e-6);
+  }
+}
+
+TEST_CASE("a Where between scores and a number shows keys") {
+  for (const bool yes : {true, false})
+    for (const float hidden : {-infinity, least, -1e4f, -0.5f, 0.0f, 0.5f}) {
+      CAPTURE(hidden);
+      const auto choice = [&](Graph& g, ValueId s) {
+        std::vector<ValueId> in{shown(g, yes), s, number(g, hidden)};
+        if (!yes) std::swap(in[1], in[2]);
+        return node(g, op::Where{}, in);
+      };
+      const auto alone = [&] { return with([&](Graph& g, ValueId s) { return softmax(g, choice(g, s)); }); };
+      test::check_pass(fuse_attention, alone, operands(), hidden < 0 ? 1 : 5, 1e-6);
+      const auto then_scaled_and_masked = [&] {
+        return with([&](Graph& g, ValueId s) {
+          const ValueId half = node(g, op::Mul{}, {choice(g, s), number(g, 0.5f)});
+          return softmax(g, node(g, op::Add{}, {half, mask(g, 0)}));
+        });
+      };
+      test::check_pass(fuse_attention, then_scaled_and_masked, operands(), hidden <= least ? 1 : 7, 1e-6);
+    }
+}
+
+TEST_CASE("a bound below a mask is one of the mask") {
+  for (const float bound : {least, -2.0f}) {
+    const auto build = [&] {
+      return with([&](Graph& g, ValueId s) {
+        return softmax(g,
+                       node(g, op::Max{}, {node(g, op::Add{}, {s, mask(g, -infinity)}), number(g, bound)}));
+      });
+    };
+    test::check_pass(fuse_attention, build, operands(), bound == least ? 1 : 6, 1e-6);
+  }
+}
+
+TEST_CASE("weights that are NaN may be 0") {
+  for (const float forbidden : {-infinity, std::numeric_limits<float>::quiet_NaN()}) {
+    const auto build = [&] {
+      return with([&](Graph& g, ValueId s) {
+        const ValueId w = softmax(g, node(g, op::Add{}, {s, mask(g, forbidden)}));
+        return node(g, op::Where{}, {node(g, op::IsNaN{}, {w}), number(g, 0), w});
+      });
+    };
+    test::check_pass(fuse_attention, build, operands(), 1, 1e-6);
+  }
+  const auto ones = [&] {
+    return with([&](Graph& g, ValueId s) {
+      const ValueId w = softmax(g, node(g, op::Add{}, {s, mask(g, -infinity)}));
+      return node(g, op::Where{}, {node(g, op::IsNaN{}, {w}), number(g, 1), w});
+    });
+  };
+  test::check_pass(fuse_attention, ones, operands(), 7, 0);
+}
+
+TEST_CASE("keys and values that Casts widen are read in 16 bits") {
+  for (const bool narrow_weights : {true, false})
+    for (const bool repeats : {true, false})
+      for (const bool cast_first : {true, false}) {
+        CAPTURE(narrow_weights);
+        CAPTURE(repeats);
+        CAPTURE(cast_first);
+        const int64_t stored = repeats ? 1 : heads;
+        const auto build = [&] {
+          Graph g;
+          const auto cast = [&](ValueId x, DType to) {
+            return node(g, op::Cast{.to = static_cast<int64_t>(to)}, {x});
+          };
+          const auto all_heads = [&](ValueId x) {
+            if (!repeats) return x;
+            const ValueId many =
+                node(g, op::Expand{},
+                     {node(g, op::Unsqueeze{}, {x, integers(g, {2})}), integers(g, {1, 1, heads, 1, 1})});
+            return node(g, op::Reshape{}, {many, integers(g, {2, heads, keys, size})});
+          };
+          const auto read = [&](const char* name, bool widens) {
+            ValueId x = g.add_input(name, DType::float16, {2, stored, keys, size});
+            if (widens && cast_first) x = cast(x, DType::float32);
+            x = all_heads(x);
+            return widens && !cast_first ? cast(x, DType::float32) : x;
+          };
+          const ValueId q = input(g, "q", queries), k = read("k", true), v = read("v", !narrow_weights),
+                        scores = node(g, op::MatMul{}, {q, node(g, op::Transpose{{0, 1, 3, 2}}, {k})});
+          ValueId w = softmax(g, node(g, op::Add{}, {scores, mask(g, least)}));
+          if (narrow_weights) w = cast(w, DType::float16);
+          g.add_output("y", node(g, op::MatMul{}, {w, v}));
+          return g;
+        };
+        const Feeds feeds{{"q", floats<float>({2, heads, queries, size}, 1)},
+                          {"k", floats<float16>({2, stored, keys, size}, 2)},
+                          {"v", floats<float16>({2, stored, keys, size}, 3)}};
+        test::check_pass(fuse_attention, build, feeds, narrow_weights ? 2 : 1, narrow_weights ? 2e-3 : 1e-6);
+      }
+}
+
+TEST_CASE("batch and heads may be joined in one axis") {
+  enum class Known { extents, product, nothing };
+  for (const Known known : {Known::extents, Known::product, Known::nothing})
+    for (const bool masked : {true, false}) {
+      CAPTURE(static_cast<int>(known));
+      CAPTURE(masked);
+      const auto build = [&] {
+        Graph g;
+        const Dim batch = known == Known::extents ? Dim(2) : g.symbol("N");
+        const ValueId q = input(g, "q", queries, batch), k = input(g, "k", keys, batch),
+                      v = input(g, "v", keys, batch),
+                      entries = node(g, op::Gather{}, {node(g, op::Shape{}, {q}), number_of(g, 0)}),
+                      all = node(g, op::Mul{}, {entries, number_of(g, known == Known::nothing ? 6 : heads)});
+        const auto list = [&](ValueId first, std::vector<int64_t> rest) {
+          return node(g, op::Concat{.axis = 0},
+                      {node(g, op::Unsqueeze{}, {first, integers(g, {0})}), integers(g, std::move(rest))});
+        };
+        const auto joined = [&](ValueId x) {
+          // Of another number, an axis of steps takes part in the extent.
+          if (known == Known::nothing) return node(g, op::Reshape{}, {x, list(entries, {-1, size})});
+          return node(g, op::Reshape{}, {x, list(all, {-1, size})});
+        };
+        const ValueId rows = joined(k), one = number_of(g, 1);
+        ValueId scores = node(g, op::MatMul{}, {joined(q), node(g, op::Transpose{{0, 2, 1}}, {rows})});
+        if (masked && known != Known::nothing) {
+          const auto one_of = [&](ValueId x) { return node(g, op::Unsqueeze{}, {x, integers(g, {0})}); };
+          const ValueId count = one_of(node(g, op::Gather{}, {node(g, op::Shape{}, {rows}), one}));
+          const auto to = [&](ValueId first, std::vector<int64_t> rest) {
+            const ValueId list =
+                node(g, op::Concat{.axis = 0}, {one_of(first), integers(g, std::move(rest)), count});
+            scores = node(g, op::Reshape{}, {scores, list});
+          };
+          to(entries, {heads, queries});
+          scores = node(g, op::Add{}, {scores, mask(g, least)});
+          to(all, {queries});
+        }
+        g.add_output("y", node(g, op::MatMul{}, {softmax(g, scores), joined(v)}));
+        return g;
+      };
+      const Session plain(build()),
+          passed(build(), {.passes = std::vector{fuse_attention, test::infos_are_true}, .explain = true});
+      REQUIRE(passed.reports().size() == 1);
+      CHECK(passed.reports()[0].applied == (known != Known::nothing));
+      const Outputs a = plain.run(operands()), b = passed.run(operands());
+      CHECK(test::difference(a["y"].tensor(), b["y"].tensor()) <= 1e-6);
+    }
 }
 
 }  // namespace

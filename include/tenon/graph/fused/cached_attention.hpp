@@ -80,15 +80,16 @@ struct CacheSteps {
   }
 };
 
-/// Of the extents (batch, heads, steps, size) of a cache of as many steps as stated the ones from `start` on
-/// and before `end`; X is what CacheAppend adds.
+/// Of the extents (batch, heads, steps, size) of a cache of as many steps as stated, or (batch, heads, size,
+/// steps), the ones from `start` on and before `end`; X is what CacheAppend adds.
 struct CacheShape {
   int64_t heads = 0;
+  int64_t columns = 0;
   int64_t start = 0, end = 4;
 
-  static constexpr op::Attributes fields{op::attr("heads", &CacheShape::heads),
-                                         op::attr("start", &CacheShape::start),
-                                         op::attr("end", &CacheShape::end)};
+  static constexpr op::Attributes fields{
+      op::attr("heads", &CacheShape::heads), op::attr("columns", &CacheShape::columns),
+      op::attr("start", &CacheShape::start), op::attr("end", &CacheShape::end)};
   static constexpr op::Spec spec = detail::cache_spec("CacheShape", {{"X", "T"}, {"steps", "tensor(int64)"}},
                                                       {{"shape", "tensor(int64)"}});
 
@@ -97,14 +98,16 @@ struct CacheShape {
     i.out(0, {count});
     const Dims x = detail::head_extents(i, heads);
     if (!x.ranked() || !i.out(0).propagated.begin(count)) return;
-    const Dims all{x[0], x[1], detail::stated_steps(i, 1), x[3]};
+    Dims all{x[0], x[1], detail::stated_steps(i, 1), x[3]};
+    if (columns != 0) all = {all[0], all[1], all[3], all[2]};
     for (int64_t d = start; d < end; ++d) i.out(0).propagated.push_back(all[static_cast<int>(d)]);
   }
   template <class T>
   void compute(TensorView<const T> x, TensorView<const int64_t> steps, TensorView<int64_t> shape) const {
     const int64_t parts = heads > 0 ? heads : x.extent(1),
                   size = heads > 0 ? x.extent(2) / parts : x.extent(3);
-    const int64_t all[] = {x.extent(0), parts, steps[0], size};
+    int64_t all[] = {x.extent(0), parts, steps[0], size};
+    if (columns != 0) std::swap(all[2], all[3]);
     std::copy_n(all + start, shape.size(), shape.data());
   }
 };
@@ -145,7 +148,10 @@ struct CachedAttention {
   int64_t left = -1, right = -1;
   int64_t softmax_type = 0;     ///< of the softmax, by ONNX's number; 0: the type of all other computations
   int64_t one_key_for_all = 0;  ///< a mask of one key holds for all keys
+  int64_t mask_widens = 0;      ///< scores are stretched to the mask's extents
   int64_t none_is_nan = 0;
+  float hidden = 0;  ///< the score of keys that a mask of bool hides; 0: -infinity
+  int64_t nan_is_zero = 0;
 
   static constexpr op::Attributes fields{op::attr("keys", &CachedAttention::keys),
                                          op::attr("values", &CachedAttention::values),
@@ -157,7 +163,10 @@ struct CachedAttention {
                                          op::attr("right", &CachedAttention::right),
                                          op::attr("softmax_type", &CachedAttention::softmax_type),
                                          op::attr("one_key_for_all", &CachedAttention::one_key_for_all),
-                                         op::attr("none_is_nan", &CachedAttention::none_is_nan)};
+                                         op::attr("mask_widens", &CachedAttention::mask_widens),
+                                         op::attr("none_is_nan", &CachedAttention::none_is_nan),
+                                         op::attr("hidden", &CachedAttention::hidden),
+                                         op::attr("nan_is_zero", &CachedAttention::nan_is_zero)};
   static constexpr op::Spec spec = [] {
     op::Spec s =
         op::own_spec("CachedAttention",
@@ -174,9 +183,11 @@ struct CachedAttention {
   constexpr void infer(op::Infer& i) const {
     if (!i.expect_rank(0, heads > 0 ? 3 : 4)) return;
     const Dims q = detail::head_extents(i, heads);
-    op::check_attention_mask(i, 3, {q[0], q[1], q[2], detail::stated_steps(i, 1)}, one_key_for_all != 0);
+    Dims scores{q[0], q[1], q[2], detail::stated_steps(i, 1)};
+    if (mask_widens != 0 && heads == 0) scores = op::masked_scores(i, 3, scores);
+    else op::check_attention_mask(i, 3, scores, one_key_for_all != 0);
     if (heads > 0) i.out(0, {q[0], q[2], heads * value_size});
-    else i.out(0, {q[0], q[1], q[2], value_size});
+    else i.out(0, {scores[0], scores[1], scores[2], value_size});
   }
   template <class T>
   void compute(op::Context& c, TensorView<const T> q, TensorView<const int64_t> key_steps,
@@ -192,11 +203,11 @@ struct CachedAttention {
             left < 0 ? 0 : std::max<int64_t>(k.past - left, 0), " on");
     if (y.empty()) return;
     kernels::AttentionArgs a;
-    a.batch = q.extent(0), a.heads = heads > 0 ? heads : q.extent(1), a.kv_heads = k.rows.heads();
-    a.queries = q.extent(-2), a.size = k.rows.size(), a.value_size = v.rows.size();
-    if (a.batch != k.rows.batch() || a.kv_heads == 0 || a.heads % a.kv_heads != 0 ||
+    a.batch = y.extent(0), a.heads = heads > 0 ? heads : y.extent(1), a.kv_heads = k.rows.heads();
+    a.queries = y.extent(-2), a.size = k.rows.size(), a.value_size = v.rows.size();
+    if (q.extent(0) != k.rows.batch() || a.kv_heads == 0 || a.heads % a.kv_heads != 0 ||
         q.extent(-1) != a.size * (heads > 0 ? heads : 1) || a.value_size != value_size ||
-        v.rows.heads() != a.kv_heads || v.rows.batch() != a.batch)
+        v.rows.heads() != a.kv_heads || v.rows.batch() != k.rows.batch())
       raise(ErrorCode::invalid_shape, "cache", "queries ", to_string(q.extents()),
             " do not fit a cache of keys for (", k.rows.batch(), ",", k.rows.heads(), ",", k.rows.size(),
             ")");
@@ -204,12 +215,13 @@ struct CachedAttention {
     const auto pages =
         static_cast<std::size_t>((steps - begin + k.rows.page_steps() - 1) / k.rows.page_steps());
     const std::span parts(scratch.take<kernels::AttentionPart>(static_cast<int64_t>(pages)), pages);
-    const auto rows = [](const PagedRows& r, const void* data) {
+    const auto rows = [&](const PagedRows& r, const void* data) {
       const RowPlaces p = r.places();
-      return kernels::HeadRows<const void>{r.stored(), data, p.batch, p.head, p.step};
+      return op::for_batch({r.stored(), data, p.batch, p.head, p.step}, r.batch(), a.batch);
     };
-    const auto scales = [](const PagedRows& r, const void* data) {
-      return kernels::HeadScales{r.scales(data), r.heads() * r.page_steps(), r.page_steps(), 1};
+    const auto scales = [&](const PagedRows& r, const void* data) {
+      const int64_t apart = r.batch() == 1 ? 0 : r.heads() * r.page_steps();
+      return kernels::HeadScales{r.scales(data), apart, r.page_steps(), 1};
     };
     std::size_t n = 0;
     k.rows.for_each_page([&](const void* data, int64_t first, int64_t count) {
@@ -221,16 +233,19 @@ struct CachedAttention {
       if (n < pages) parts[n].v = rows(v.rows, data), parts[n++].v_scale = scales(v.rows, data);
     });
     a.parts = parts;
-    a.q = op::head_rows<const void>(dtype_of<T>, q.data(), q.extents(), a.heads);
+    a.q = heads > 0 ? op::head_rows<const void>(dtype_of<T>, q.data(), q.extents(), a.heads)
+                    : op::stretched_rows(scratch, q, {a.batch, a.heads, a.queries, a.size});
     a.y = op::head_rows<void>(dtype_of<T>, y.data(), y.extents(), a.heads);
     a.scale = scale ? static_cast<double>(*scale) : 1 / std::sqrt(static_cast<double>(a.size));
     a.softcap = static_cast<double>(softcap);
+    a.nan_is_zero = nan_is_zero != 0;
     a.left = left, a.right = right;
     a.offset = k.past - begin;
     if (softmax_type != 0) a.softmax_type = dtype_from_onnx(softmax_type);
     if (mask) {
       a.mask = op::attention_mask(mask);
       a.mask.stretched = one_key_for_all != 0 && a.mask.keys == 1;
+      if (hidden != 0) a.mask.hidden = static_cast<double>(hidden);
       a.mask.none_is_nan = none_is_nan != 0;
       if (!a.mask.stretched && a.mask.keys > steps)
         raise(ErrorCode::invalid_shape, "cache", "the mask is for ", a.mask.keys, " keys, but there are ",

@@ -13,6 +13,7 @@
 #include "tenon/op/tensor/concat.hpp"
 #include "tenon/op/tensor/gather.hpp"
 #include "tenon/op/tensor/shape.hpp"
+#include "tenon/op/tensor/transpose.hpp"
 #include "tenon/op/tensor/unsqueeze.hpp"
 
 namespace tenon::TENON_ABI::passes {
@@ -48,6 +49,7 @@ class KeptCaches {
   struct Rows {
     ValueId past = -1, present = -1;  // as `node` reads and makes them, as halves of the pair or in float
     bool widened = false;             // in float, of a pair of 16 bits
+    ValueId source = -1;              // the pair's past or half of it; -1: `past` itself
     int stacking = -1;                // what reads `present` to make the pair's, which nothing else reads
     int node = -1;                    // the Concat or Attention that makes the present
     ValueId fresh = -1;               // what it appends
@@ -68,8 +70,9 @@ class KeptCaches {
   }
   bool may_grow(ValueId past) const {
     const Dims& d = p_.info(past).dims;
-    const bool fixed = d.ranked() && d.rank() >= 4 && d[d.rank() - 2].known();
-    return !fixed && !p_.is_captured(past);
+    const bool has_rows = d.ranked() && d.rank() >= 4 && d[d.rank() - 2].known();
+    const bool has_columns = has_rows && d.rank() == 4 && !d[3].known() && swaps_last(only_use(past));
+    return (!has_rows || has_columns) && !p_.is_captured(past);
   }
 
   /// What nodes read of the pair's past, and make for its present.
@@ -88,6 +91,7 @@ class KeptCaches {
                  "' is copied in every run: it is no stack of keys and values that Gathers alone read");
     }
     r.past = pair(k).past, r.present = present(k);
+    look_through_transposes(k, r);
     look_through_casts(k, r);
   }
   /// The past is read by Gathers of either half, and node n stacks the halves of the present.
@@ -126,9 +130,33 @@ class KeptCaches {
   bool is_unread(std::size_t k) const {
     return p_.readers(present(k)).empty() && std::ranges::count(p_.outputs(), present(k)) == 1;
   }
+  /// The only reader of v but for those that read its extents, or -1.
+  int only_use(ValueId v) const {
+    int found = -1;
+    for (const int n : p_.readers(v)) {
+      if (p_.node(n).op.as<op::Shape>() != nullptr) continue;
+      if (found >= 0) return -1;
+      found = n;
+    }
+    return p_.is_output(v) || p_.is_captured(v) ? -1 : found;
+  }
+  bool swaps_last(int n) const {
+    const auto* op = n < 0 ? nullptr : p_.node(n).op.as<op::Transpose>();
+    return op != nullptr && std::ranges::equal(op->perm, std::array{0, 1, 3, 2});
+  }
+  /// A past whose transpose is read, and whose present is the transpose of what is made.
+  void look_through_transposes(std::size_t k, Rows& r) const {
+    const int before = only_use(r.past), after = p_.maker(r.present);
+    if (!swaps_last(before) || !swaps_last(after) || !is_unread(k) ||
+        p_.is_captured(p_.node(before).outputs[0]))
+      return;
+    r.source = r.past, r.stacking = after;
+    r.past = p_.node(before).outputs[0], r.present = p_.node(after).inputs[0];
+    pair(k).columns = true;
+  }
   /// A past of 16 bits that is read in float, and whose present is made in float, is kept in 16 bits.
   void look_through_casts(std::size_t k, Rows& r) const {
-    const int before = p_.only_reader(r.past), after = p_.maker(r.present);
+    const int before = only_use(r.past), after = p_.maker(r.present);
     const auto casts = [&](int n) { return n >= 0 && p_.node(n).op.as<op::Cast>() != nullptr; };
     if (!casts(before) || !casts(after)) return;
     const ValueId wide = p_.node(before).outputs[0], made = p_.node(after).inputs[0];
@@ -139,6 +167,7 @@ class KeptCaches {
     const bool is_private =
         r.present == present(k) ? is_unread(k) : r.stacking >= 0 && p_.only_reader(r.present) == r.stacking;
     r.stacking = is_private ? after : -1;
+    if (r.source < 0) r.source = r.past;
     r.past = wide, r.present = made, r.widened = true;
   }
   /// Of a pair that stacks keys and values, both become caches or neither does.
@@ -304,18 +333,22 @@ class KeptCaches {
         before = p_.add_node(r.node, AnyOperator::make(CacheSteps{static_cast<int64_t>(c)}), {})[0];
       return before;
     };
-    for (const bool of_past : {true, false}) {
-      const ValueId x = of_past ? r.past : r.present;
-      if (x < 0) continue;
+    const auto serve_shapes = [&](ValueId x, bool of_past, bool columns) {
       for (const int m : std::vector<int>(p_.readers(x).begin(), p_.readers(x).end())) {
         const auto* shape = p_.node(m).op ? p_.node(m).op.as<op::Shape>() : nullptr;
         if (shape == nullptr) continue;
         const auto axis = [](int64_t a) { return std::clamp<int64_t>(a < 0 ? a + 4 : a, 0, 4); };
         p_.replace(m,
                    AnyOperator::make<CacheShape, fused_types.tensor>(
-                       {r.heads, axis(shape->start), axis(shape->end.value_or(4))}),
+                       {r.heads, columns ? 1 : 0, axis(shape->start), axis(shape->end.value_or(4))}),
                    {r.fresh, steps_of(of_past)});
       }
+    };
+    if (r.source >= 0) serve_shapes(r.source, true, pair(c / 2).columns);
+    for (const bool of_past : {true, false}) {
+      const ValueId x = of_past ? r.past : r.present;
+      if (x < 0) continue;
+      serve_shapes(x, of_past, false);
       const bool is_present = !of_past && x == present(c / 2);
       bool read = std::ranges::count(p_.outputs(), x) > (is_present ? 1 : 0);
       for (const int m : p_.readers(x)) read |= m != r.node && m != r.stacking;
@@ -331,27 +364,52 @@ class KeptCaches {
       p_.redirect(x, rows);
     }
   }
-  /// FusedAttention whose keys are present k.
+  /// FusedAttention, or Attention without a past, whose keys are present k.
   void fuse_attention_of(std::size_t k) {
     const ValueId keys = rows_[k].present;
     for (const int m : std::vector<int>(p_.readers(keys).begin(), p_.readers(keys).end())) {
       const Graph::Node& node = p_.node(m);
-      const auto* fused = node.op ? node.op.as<FusedAttention>() : nullptr;
-      if (fused == nullptr || fused->heads != 0 || node.inputs[1] != keys || node.inputs[0] == keys) continue;
+      std::optional<CachedAttention> cached = of_rows(node);
+      if (!cached || node.inputs[1] != keys || node.inputs[0] == keys) continue;
       for (std::size_t v = 0; v < rows_.size(); ++v) {
         if (v == k || rows_[v].node < 0 || node.inputs[2] != rows_[v].present) continue;
         const Dim size = p_.info(rows_[v].fresh).dims[3];
         if (!size.known()) continue;
-        const CachedAttention cached{.keys = static_cast<int64_t>(k),
-                                     .values = static_cast<int64_t>(v),
-                                     .value_size = size.value(),
-                                     .scale = fused->scale,
-                                     .one_key_for_all = 1,
-                                     .none_is_nan = 1};
-        put(m, cached, node.inputs[0], node.inputs.size() > 3 ? node.inputs[3] : -1, node.outputs[0]);
+        cached->keys = static_cast<int64_t>(k), cached->values = static_cast<int64_t>(v);
+        cached->value_size = size.value();
+        put(m, *cached, node.inputs[0], node.inputs.size() > 3 ? node.inputs[3] : -1, node.outputs[0]);
         break;
       }
     }
+  }
+  /// What a node computes of keys and values of rank 4, if it does that wherever a cache has them.
+  std::optional<CachedAttention> of_rows(const Graph::Node& node) const {
+    // Without a past, a query's position counts from the first key, and not from the last one.
+    if (const auto* fused = node.op ? node.op.as<FusedAttention>() : nullptr;
+        fused && fused->heads == 0 && fused->left < 0 && fused->right < 0 && node.inputs.size() < 5)
+      return CachedAttention{.scale = fused->scale,
+                             .softcap = fused->softcap,
+                             .one_key_for_all = fused->one_key_for_all,
+                             .mask_widens = fused->mask_widens,
+                             .none_is_nan = fused->none_is_nan,
+                             .hidden = fused->hidden,
+                             .nan_is_zero = fused->nan_is_zero};
+    const auto* attention = node.op ? node.op.as<op::Attention>() : nullptr;
+    const auto is_unread = [&](std::size_t result) {
+      return result >= node.outputs.size() ||
+             (p_.readers(node.outputs[result]).empty() && !p_.is_output(node.outputs[result]));
+    };
+    const auto given = [&](std::size_t operand) {
+      return operand < node.inputs.size() && node.inputs[operand] >= 0;
+    };
+    if (attention == nullptr || attention->is_causal != 0 || attention->left_window_size >= 0 ||
+        attention->right_window_size >= 0 || !is_unread(1) || !is_unread(2) || !is_unread(3) || given(4) ||
+        given(6))
+      return {};
+    return CachedAttention{.scale = attention->scale,
+                           .softcap = attention->softcap,
+                           .softmax_type = attention->softmax_precision.value_or(0),
+                           .one_key_for_all = attention->mask_stretches ? 1 : 0};
   }
 
   /// The program returns the number of a cache's steps in place of the present: a run adds its steps even if

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
 
 #include "tenon/base/types.hpp"
@@ -32,13 +33,14 @@ struct AttentionPart {
 };
 
 /// A number for each batch entry, query head, query and key that is added to the score. A bool stands for 0
-/// or, if false, -infinity.
+/// or, if false, -infinity. `hidden` is the score where it is -infinity.
 struct AttentionMask {
   DType dtype = DType::undefined;  ///< bool or a number type; undefined: absent
   const void* data = nullptr;
   int64_t batch = 0, head = 0, row = 0;
-  int64_t keys = 0;          ///< the length of a row; further keys get -infinity
-  bool stretched = false;    ///< a row holds one number, for all keys
+  int64_t keys = 0;        ///< the length of a row; further keys get -infinity
+  bool stretched = false;  ///< a row holds one number, for all keys
+  double hidden = -std::numeric_limits<double>::infinity();
   bool none_is_nan = false;  ///< a query whose row is -infinity for all keys gets NaN, not zeros
 };
 
@@ -60,6 +62,7 @@ struct AttentionArgs {
   int64_t left = -1, right = -1;
   int64_t offset = 0;
   const int64_t *offsets = nullptr, *ends = nullptr;
+  bool nan_is_zero = false;               ///< a query whose weights are NaN gets zeros
   DType softmax_type = DType::undefined;  ///< undefined: the type of all other computations
   const float* sinks = nullptr;           ///< for each query head: a score of a key without value
   HeadRows<void> scores;                  ///< (batch, heads, queries, keys); may be absent

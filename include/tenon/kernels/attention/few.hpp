@@ -177,9 +177,10 @@ class FewQueries {
         return uncontracted(std::exp(static_cast<double>(state(slot).most) - shift) * state(slot).total);
       };
       for (int64_t slot = 0; slot < slots; ++slot) total += share(slot);
+      open = !a_.nan_is_zero || !std::isnan(total);
       for (int64_t slot = 0; slot < slots; ++slot) factors[slot] = static_cast<float>(share(slot) / total);
       const CachedRows<float> sums{sums_ + at * a_.value_size, rows_ * a_.value_size, slots, a_.value_size};
-      cached_sums(sums, {factors, slots, 1}, {y, a_.value_size, 1});
+      if (open) cached_sums(sums, {factors, slots, 1}, {y, a_.value_size, 1});
     }
     multiply_row(y, a_.v_factors, item % a_.kv_heads, a_.value_size);
     store_row(y, a_.y.dtype, place(a_.y, item, r), a_.value_size);

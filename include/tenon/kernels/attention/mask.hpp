@@ -78,16 +78,20 @@ class ScoreMask {
   bool operator()(W* scores, int64_t head, int64_t i, KeySpan window, KeySpan keys) {
     const KeySpan s = window.within(keys);
     bool any = !s.empty();
+    const W hides_to = static_cast<W>(a_.mask.hidden);
     if (bias_ != nullptr && any) {
       const int64_t at = b_ * a_.mask.batch + head * a_.mask.head + i * a_.mask.row;
       if (at != loaded_ || s.first != held_.first || s.last != held_.last) {
         load_mask(a_.mask, at, s.first, s.last, a_.q.dtype, bias_);
         loaded_ = at, held_ = s;
-        open_ = a_.mask.none_is_nan || std::any_of(bias_, bias_ + s.size(), [](W x) { return x != out; });
+        open_ = a_.mask.none_is_nan || hides_to > out ||
+                std::any_of(bias_, bias_ + s.size(), [](W x) { return x != out; });
       }
       any = open_;
       W* const inside = scores + (s.first - keys.first);
       binary<BinaryOp::add>(inside, bias_, inside, BroadcastPlan<2>::flat(s.size()));
+      for (int64_t j = 0; hides_to > out && j < s.size(); ++j)
+        if (bias_[j] == out) inside[j] = hides_to;
     }
     std::fill(scores, scores + (s.first - keys.first), out);
     std::fill(scores + (s.last - keys.first), scores + keys.size(), out);

@@ -202,7 +202,8 @@ class AttentionPiece {
       softmax_rows(a_.softmax_type, scores, rows_, n);
     }
     for (int64_t r = 0; r < rows_; ++r)
-      if (!open_[h * rows_ + r]) std::fill_n(scores + r * n, n, W{0});
+      if (!open_[h * rows_ + r] || (a_.nan_is_zero && n > 0 && std::isnan(scores[r * n])))
+        std::fill_n(scores + r * n, n, W{0});
     if (!shown() || a_.scores_kind != AttentionScores::weights) return;
     // Weights of keys that no window reaches are 0.
     Scratch inner;
@@ -229,7 +230,8 @@ class AttentionPiece {
         std::fill_n(row, a_.value_size, W{0});
       } else if (!needs_all(a_)) {
         const double kept = share(h, r);
-        if (kept != 1) unary<UnaryOp::linear>(row, row, a_.value_size, {kept, 0});
+        if (a_.nan_is_zero && std::isnan(kept)) std::fill_n(row, a_.value_size, W{0});
+        else if (kept != 1) unary<UnaryOp::linear>(row, row, a_.value_size, {kept, 0});
       }
       multiply_row(row, a_.v_factors, kv_head_, a_.value_size);
       if (a_.y.dtype != dtype_of<W>)

@@ -1,7 +1,11 @@
 // Shared by attention operators: the rules for queries, keys, values and masks, and their layouts.
 #pragma once
 
+#include <array>
+
+#include "tenon/base/scratch.hpp"
 #include "tenon/kernels/attention/attention.hpp"
+#include "tenon/kernels/move/move.hpp"
 #include "tenon/op/framework/attribute.hpp"
 #include "tenon/op/framework/call.hpp"
 
@@ -54,6 +58,48 @@ constexpr void check_attention_mask(Infer& i, int mask, const Dims& scores, bool
   }
 }
 
+/// The layout of the heads of a tensor of these extents: of rank 4, or of rank 3 with `heads` heads.
+template <class Void>
+kernels::HeadRows<Void> head_rows(DType dtype, Void* data, std::span<const int64_t> e, int64_t heads) {
+  if (e.size() == 4) return {dtype, data, e[1] * e[2] * e[3], e[2] * e[3], e[3]};
+  return {dtype, data, e[1] * e[2], e[2] / heads, e[2]};
+}
+
+/// The extents of the sum of `scores`, (batch, heads, queries, keys), and a mask, input `mask`, which may
+/// make more of any but the keys.
+constexpr Dims masked_scores(Infer& i, int mask, const Dims& scores) {
+  if (!i.has(mask)) return scores;
+  const Dims& m = i.dims(mask);
+  if (!m.ranked()) return {Dim(), Dim(), Dim(), scores[3]};
+  if (m.rank() > 4) return i.fail(i.name(mask), ": rank ", m.rank(), ", expected at most 4"), scores;
+  Dims all = i.broadcast(scores, m);
+  if (i.failed()) return scores;
+  if (all[3].differs(scores[3])) i.fail(i.name(mask), " ", m, " has more keys than ", scores);
+  all[3] = scores[3];
+  return all;
+}
+
+/// The rows of queries (batch, heads, queries, size), stretched to these extents.
+template <class T>
+kernels::HeadRows<const void> stretched_rows(Scratch& scratch, TensorView<const T> q,
+                                             const std::array<int64_t, 4>& to) {
+  if (std::ranges::equal(q.extents(), to)) return head_rows<const void>(dtype_of<T>, q.data(), to, to[1]);
+  T* const copy = scratch.take<T>(to[0] * to[1] * to[2] * to[3]);
+  int64_t from[4], dense[4], step = 1, in = 1;
+  for (int d = 3; d >= 0; --d) {
+    from[d] = q.extent(d) == 1 ? 0 : in, dense[d] = step;
+    in *= q.extent(d), step *= to[static_cast<std::size_t>(d)];
+  }
+  kernels::move(dtype_of<T>, copy, {0, dense}, q.data(), {0, from}, to);
+  return head_rows<const void>(dtype_of<T>, copy, to, to[1]);
+}
+/// Keys or values of one entry of the batch may serve all.
+inline kernels::HeadRows<const void> for_batch(kernels::HeadRows<const void> rows, int64_t entries,
+                                               int64_t batch) {
+  if (entries == 1 && batch != 1) rows.batch = 0;
+  return rows;
+}
+
 /// The layout of a mask, whose axes are the trailing ones of (batch, heads, queries, keys).
 inline kernels::AttentionMask attention_mask(AnyView mask) {
   kernels::AttentionMask m;
@@ -72,13 +118,6 @@ inline kernels::AttentionMask attention_mask(AnyView mask) {
 constexpr bool expect_softmax_precision(Infer& i, const Opt<int64_t>& type) {
   return !type || i.expect_choice("softmax_precision", *type,
                                   {dtype<float>, dtype<float16>, dtype<double>, dtype<bfloat16>});
-}
-
-/// The layout of the heads of a tensor of these extents: of rank 4, or of rank 3 with `heads` heads.
-template <class Void>
-kernels::HeadRows<Void> head_rows(DType dtype, Void* data, std::span<const int64_t> e, int64_t heads) {
-  if (e.size() == 4) return {dtype, data, e[1] * e[2] * e[3], e[2] * e[3], e[3]};
-  return {dtype, data, e[1] * e[2], e[2] / heads, e[2]};
 }
 
 }  // namespace tenon::TENON_ABI::op

@@ -119,8 +119,7 @@ struct AttentionBody {
       if (x >= 0) x = converted(to, x, DType::float32, type);
     return made;
   }
-  /// The new steps are written to the past, and attend to these and the steps before them. Rows are read
-  /// where they lie, unless they have to be wider.
+  /// The new steps are written to the past, and attend to these and the steps before them.
   template <class L>
   std::vector<int32_t> lower_filled(L& to) const {
     using namespace function_body;
@@ -136,9 +135,7 @@ struct AttentionBody {
     const auto written = [&](int32_t past, int32_t& x) {
       const int32_t rows =
           to.add(TensorScatter{.axis = 2}, {past, split_heads ? x : by_heads(to, x), counts});
-      x = beams >= 0      ? to.add(Gather{}, {to.add(Flatten{.axis = 3}, {rows}), places})
-          : needs_float() ? to.add(Slice{}, {rows, ints(to, {0}), all, ints(to, {2})})
-                          : rows;
+      x = beams >= 0 ? to.add(Gather{}, {to.add(Flatten{.axis = 3}, {rows}), places}) : rows;
       return rows;
     };
     const int32_t present_key = written(past_key, joined.k), present_value = written(past_value, joined.v);

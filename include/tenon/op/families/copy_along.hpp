@@ -24,6 +24,16 @@ inline AnyTensor zeros(DType dtype, const Extents& extents, Allocator& allocator
   return t;
 }
 
+/// The tensor (batch, heads, m, n) as (batch, heads, n, m).
+inline AnyTensor with_swapped_axes(AnyView x, Allocator& allocator = default_allocator()) {
+  const std::span<const int64_t> e = x.extents();
+  const Extents swapped{e[0], e[1], e[3], e[2]};
+  AnyTensor y = AnyTensor::uninitialized(x.dtype(), swapped, allocator);
+  const int64_t from[] = {e[1] * e[2] * e[3], e[2] * e[3], 1, e[3]}, to[] = {from[0], from[1], e[2], 1};
+  kernels::move(x.dtype(), y.out().data(), {0, to}, x.data(), {0, from}, swapped);
+  return y;
+}
+
 /// Copies the first steps of a cache to `to` (batch, heads, steps, size), as many as it has.
 inline void copy_steps(const PagedRows& from, AnyOut to) {
   if (from.stored() != from.dtype()) {
