@@ -404,6 +404,33 @@ const operators = [
     const c = lastly ? size(e.slice(2)) : e[1], state = lastly ? [e[0], before, ...e.slice(2)] : [e[0], e[1], before];
     g.add('CausalConvWithState', {channels_last: lastly, dilation, activation: d.of(['none', 'silu', 'swish'])}, [x, g.fresh('float', [c, 1, k]), optional(g, () => g.like('float', [c])), d.oneIn(2) ? g.fresh('float', state) : null], [['float', e], ['float', state]]);
   },
+  g => {
+    const x = g.any('float', rank(1, 2, 3), shape(g, g.draw.between(1, 3)));
+    g.add('GatedAdd', {}, [x, g.like('float', x.extents), g.like('float', [...x.extents.slice(0, -1), 1])], [['float', x.extents]]);
+  },
+  g => {
+    const d = g.draw, x = g.any('float', rank(1, 2, 3), shape(g, d.between(1, 3), 12)), n = last(x.extents), size = d.of([1, 2, 3, 4, n].filter(v => n % v === 0));
+    g.add('GatedRMSNorm', {epsilon: maybe(g, real(0.01))}, [x, g.fresh('float', [size]), g.like('float', x.extents)], [['float', x.extents]]);
+  },
+  g => {
+    const d = g.draw, x = g.any('float', rank(2, 3), shape(g, d.between(2, 3))), n = [last(x.extents)], rate = d.oneIn(2);
+    g.add('LinearAttentionGate', {}, [x, g.fresh('float', n), g.fresh('float', n, -2, 0), rate ? g.like('float', x.extents) : null], [['float', x.extents], rate ? ['float', x.extents] : null]);
+  },
+  g => {
+    const x = g.any('float', rank(4), shape(g, 4)), [b, s, c, n] = x.extents, weights = () => g.fresh('float', [c, n]);
+    g.add('EngramGate', {epsilon: maybe(g, real(0.01))}, [x, g.like('float', x.extents), g.like('float', [b, s, n]), weights(), weights()], [['float', x.extents]]);
+  },
+  g => {
+    const d = g.draw, heads = d.between(1, 3), pairs = d.between(1, 6), width = 2 * pairs + 2 * d.below(3), four = d.oneIn(2), b = d.between(1, 3), s = d.between(1, 4), part = width > 2 * pairs, layout = d.below(2);
+    const x = g.like('float', four ? [b, heads, s, width] : [b, s, heads * width]), first = d.between(0, pairs), second = d.between(0, pairs - first);
+    g.add('MRotaryEmbedding', {interleaved: d.below(2), mrope_layout: layout, mrope_section: [first, second, pairs - first - second], num_heads: part || !four ? heads : undefined, rotary_embedding_dim: part ? 2 * pairs : undefined, scale: maybe(g, real(0.5))},
+      [x, g.fresh('int64', [3, b, s], 0, 8), g.fresh('float', [9, pairs], -1, 1), g.fresh('float', [9, pairs], -1, 1)], [['float', x.extents]]);
+  },
+  g => {
+    const d = g.draw, type = d.of(['int32', 'int64']), most = d.between(2, 4), each = d.between(1, 3), [b, s] = [d.between(1, 3), d.between(1, 5)], m = (most - 1) * each;
+    g.add('NGramHashMapping', {max_ngram_size: most, n_head_per_ngram: each, pad_id: d.between(-1, 9)}, [g.fresh(type, [b, s], 0, 200), g.fresh(type, [most], -100000, 100000), g.fresh(type, [m], 1, 1000), optional(g, () => g.fresh(type, [b, most - 1], 0, 200))],
+      [[type, [b, s, m]], d.oneIn(2) ? [type, [b, most - 1]] : null]);
+  },
 ];
 
 // The graph of a seed: {model, feeds, names, results}, results of {name, type, op}.

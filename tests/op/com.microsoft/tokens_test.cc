@@ -2,18 +2,19 @@
 
 #include "tenon/op/com.microsoft/bifurcation_detector.hpp"
 #include "tenon/op/com.microsoft/dynamic_time_warping.hpp"
+#include "tenon/op/com.microsoft/n_gram_hash_mapping.hpp"
 #include "tenon/op/com.microsoft/n_gram_repeat_block.hpp"
 #include "tests/op/recorded.hpp"
 
 namespace tenon {
 using namespace test;
 using op::com_microsoft::BifurcationDetector, op::com_microsoft::DynamicTimeWarping,
-    op::com_microsoft::NGramRepeatBlock;
+    op::com_microsoft::NGramHashMapping, op::com_microsoft::NGramRepeatBlock;
 
 TEST_CASE("Operators of com.microsoft on tokens: results of ONNX Runtime") {
   check_recorded("com.microsoft/tokens.txt",
                  {&operator_class<BifurcationDetector>, &operator_class<DynamicTimeWarping>,
-                  &operator_class<NGramRepeatBlock>});
+                  &operator_class<NGramHashMapping>, &operator_class<NGramRepeatBlock>});
 }
 
 TEST_CASE("com.microsoft.DynamicTimeWarping: nothing, NaN, what it refuses, symbols, typed") {
@@ -67,5 +68,34 @@ TEST_CASE("com.microsoft.BifurcationDetector: what it refuses, symbols") {
             {info(DType::int64, {Dim()}), info(DType::int64, {Dim()}), info(DType::int64, {1})}, 2);
   CHECK(out[0].dims == Dims{Dim()});
   CHECK(out[1].dims == Dims{1});
+}
+
+TEST_CASE("com.microsoft.NGramHashMapping: nothing, what it refuses, symbols, typed") {
+  const NGramHashMapping pairs{.max_ngram_size = 2, .n_head_per_ngram = 1, .pad_id = 0};
+  const auto ids = [](std::initializer_list<int64_t> list) {
+    return t<int64_t>({static_cast<int64_t>(list.size())}, list);
+  };
+  const Value row = t<int64_t>({1, 2}, {5, 6}), sizes = ids({100});
+  check(pairs, {t<int64_t>({2, 0}, {}), ids({1, 3}), sizes, t<int64_t>({2, 1}, {8, 9})},
+        {t<int64_t>({2, 0, 1}, {}), t<int64_t>({2, 1}, {8, 9})});
+  check_fails(pairs, {row, ids({1, 3}), ids({0})}, "vocab_sizes: 0 at 0, expected at least 1", 2);
+  check_fails(pairs, {row, ids({1}), sizes}, "multipliers: (1), expected (2)", 2);
+  check_fails(pairs, {row, ids({1, 3}), ids({1, 2})}, "vocab_sizes: (2), expected (1)", 2);
+  check_fails(pairs, {row, ids({1, 3}), sizes, t<int64_t>({1, 2}, {1, 2})}, "past_ids: (1,2), expected (1,1)",
+              2);
+  check_fails(pairs, {ids({1}), ids({1, 3}), sizes}, "input_ids: rank 1, expected 2", 2);
+  check_fails(NGramHashMapping{.max_ngram_size = 1, .n_head_per_ngram = 1, .pad_id = 0},
+              {row, ids({1}), ids({})}, "max_ngram_size: 1, expected at least 2", 2);
+  check_fails(NGramHashMapping{.max_ngram_size = 2, .n_head_per_ngram = 1, .pad_id = int64_t{1} << 40},
+              {t<int32_t>({1, 1}, {1}), t<int32_t>({2}, {1, 1}), t<int32_t>({1}, {9})},
+              "pad_id 1099511627776 is no int32", 2);
+  const auto n = Dim::symbol(1), s = Dim::symbol(2);
+  const auto y = infer(NGramHashMapping{.max_ngram_size = 4, .n_head_per_ngram = 5, .pad_id = 0},
+                       {info(DType::int64, {n, s}), info(DType::int64, {}), info(DType::int64, {})}, 2);
+  CHECK(y[0].dims == Dims{n, s, 15});
+  CHECK(y[1].dims == Dims{n, 3});
+  const Value hashes =
+      pairs(Tensor<int64_t>({1, 2}, {5, 6}), Tensor<int64_t>({2}, {1, 3}), Tensor<int64_t>({1}, {100}));
+  CHECK(hashes.view<int64_t>()[1] == 9);
 }
 }  // namespace tenon
