@@ -31,6 +31,7 @@ constexpr Signature signatures[] = {
     {0, "\x93NUMPY"sv, "an array of NumPy (.npy), not a model"},
     {0, "\x1f\x8b"sv, "compressed by gzip; unpack it first"},
     {0, "\x28\xb5\x2f\xfd"sv, "compressed by zstd; unpack it first"},
+    {257, "ustar"sv, "a tar archive; unpack it first"},
     {0, "<?xml"sv, "an XML file, such as OpenVINO's; export the original model to ONNX"},
     {0, "<!DOCTYPE"sv, "a page of HTML, which a server sends in place of a file; download the model again"},
     {0, "<!doctype"sv, "a page of HTML, which a server sends in place of a file; download the model again"},
@@ -50,12 +51,22 @@ bool is_safetensors(std::string_view text) {
   return length >= 2 && length <= text.size() - 8;
 }
 
+// Markup, without the byte order mark and the white space that may precede it.
+std::string_view markup(std::string_view text) {
+  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  return first == std::string_view::npos ? std::string_view() : text.substr(first);
+}
+
 }  // namespace
 
 std::string_view other_format(std::span<const std::byte> bytes) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  for (const Signature& s : signatures)
-    if (text.size() >= s.at && text.substr(s.at).starts_with(s.bytes)) return s.advice;
+  const std::string_view trimmed = markup(text);
+  for (const Signature& s : signatures) {
+    const std::string_view from = s.bytes.starts_with('<') ? trimmed : text;
+    if (from.size() >= s.at && from.substr(s.at).starts_with(s.bytes)) return s.advice;
+  }
   if (is_safetensors(text)) return "weights without a graph (safetensors); export the model to ONNX";
   return {};
 }

@@ -1,4 +1,5 @@
 // `tenon info`: a model described from its file, whether it can run here or not.
+#include "loader/compile/feeds.hpp"
 #include "loader/display.hpp"
 #include "loader/draw/outline.hpp"
 #include "loader/message.hpp"
@@ -120,22 +121,26 @@ void print_operators(const Outline& o, const onnx::ModelProto& model, const Regi
 }
 
 // The memory of a run, with unknown extents taken as 1. Error for models that cannot run here.
-MemoryPlan plan_of(const std::string& file, const Registry& registry) {
+MemoryPlan plan_of(const std::string& file, const ShapeSet& shapes, const Registry& registry) {
   Graph graph = load_graph(loader::path_named(file), {.registry = &registry});
+  std::set<std::string_view> used;
+  emission::KnownSymbols symbols;
+  for (ValueId v : graph.inputs())
+    symbols.learn(graph.entry(v).info.dims, shaped(graph, graph.entry(v), shapes, used));
   Feeds given;
   for (ValueId v : graph.inputs()) {
     const Graph::ValueEntry& e = graph.entry(v);
     if (e.content || e.info.type.kind != Kind::tensor) continue;
-    const Extents extents = default_extents(e.info.dims);
+    const Extents extents = default_extents(symbols.apply(shaped(graph, e, shapes, used)));
     const auto bytes = static_cast<std::size_t>(packed_bytes(element_count(extents), e.info.type.element));
     given.emplace_back(e.name, AnyTensor(e.info.type.element, extents, Storage::allocate(bytes)));
   }
   return Session(std::move(graph)).plan(given);
 }
 
-void print_plan(const std::string& file, const Registry& registry) {
+void print_plan(const std::string& file, const ShapeSet& shapes, const Registry& registry) {
   try {
-    const MemoryPlan p = plan_of(file, registry);
+    const MemoryPlan p = plan_of(file, shapes, registry);
     line("memory plan (unknown extents as 1): ", loader::size_text(static_cast<double>(p.arena_bytes)),
          " for ", loader::size_text(static_cast<double>(p.naive_bytes)), " of intermediate values, ",
          p.run_time_values, " values decided in the run");
@@ -145,7 +150,7 @@ void print_plan(const std::string& file, const Registry& registry) {
 }
 
 void print(const Outline& outline, const onnx::ModelProto& model, const std::string& file,
-           const Registry& registry) {
+           const ShapeSet& shapes, const Registry& registry) {
   print_header(model);
   const Outline::Graph& main = outline.graphs[0];
   line("graph '", visible(model.graph().name()), "', ", main.nodes.size(), " nodes, ", outline.nodes.size(),
@@ -155,7 +160,7 @@ void print(const Outline& outline, const onnx::ModelProto& model, const std::str
   print_functions(outline);
   print_parameters(outline);
   print_operators(outline, model, registry);
-  print_plan(file, registry);
+  print_plan(file, shapes, registry);
 }
 
 // --- the same as JSON ---
@@ -242,9 +247,9 @@ void write_parameters(JsonWriter& j, const Outline& o) {
   j.end('}');
 }
 
-void write_plan(JsonWriter& j, const std::string& file, const Registry& registry) {
+void write_plan(JsonWriter& j, const std::string& file, const ShapeSet& shapes, const Registry& registry) {
   try {
-    const MemoryPlan p = plan_of(file, registry);
+    const MemoryPlan p = plan_of(file, shapes, registry);
     j.key("memory_plan").begin('{').key("arena_bytes").integer(p.arena_bytes);
     j.key("naive_bytes").integer(p.naive_bytes).key("decided_in_run").integer(p.run_time_values).end('}');
   } catch (const Error& e) {
@@ -253,7 +258,7 @@ void write_plan(JsonWriter& j, const std::string& file, const Registry& registry
 }
 
 std::string json_of(const Outline& o, const onnx::ModelProto& m, const std::string& file,
-                    const Registry& registry) {
+                    const ShapeSet& shapes, const Registry& registry) {
   JsonWriter j;
   j.begin('{').key("file").string(file).key("ir_version").integer(m.ir_version());
   write_list(j, "opsets", m.opset_import(), [&](const onnx::OperatorSetIdProto& i) {
@@ -281,7 +286,7 @@ std::string json_of(const Outline& o, const onnx::ModelProto& m, const std::stri
   });
   write_parameters(j, o);
   write_operators(j, o, m, registry);
-  write_plan(j, file, registry);
+  write_plan(j, file, shapes, registry);
   return j.end('}').text() + "\n";
 }
 
@@ -312,8 +317,8 @@ int info(Arguments arguments) {
   const onnx::ModelProto& model = shaped_model.proto();
   const Outline outline(model);
   const Registry& registry = loader::registry_of(arguments.registry());
-  if (!as_json) return print(outline, model, file, registry), 0;
-  const std::string text = json_of(outline, model, file, registry);
+  if (!as_json) return print(outline, model, file, shapes, registry), 0;
+  const std::string text = json_of(outline, model, file, shapes, registry);
   std::fwrite(text.data(), 1, text.size(), stdout);
   return 0;
 }

@@ -79,6 +79,9 @@ TEST_CASE("a file of another kind is named, with advice") {
            {"\x1c\0\0\0TFL3\0\0"s, "TensorFlow Lite"},
            {safetensors, "safetensors"},
            {"<!DOCTYPE html><html></html>", "HTML"},
+           {"\n <html lang=\"en\"></html>", "HTML"},
+           {"\xef\xbb\xbf<?xml version=\"1.0\"?>", "OpenVINO"},
+           {"model.onnx"s + std::string(247, '\0') + "ustar"s, "tar archive"},
            {"<ir_version: 8>", ".onnxtxt"},
        }) {
     CAPTURE(says);

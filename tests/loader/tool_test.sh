@@ -363,6 +363,7 @@ $tool parse "$folder/open.txt" -o "$folder/open.onnx" || fail "parse ends with $
 said=$($tool run "$folder/open.onnx" 2>&1) && fail "one element is reshaped to two"
 [[ $said == *"set them with --shape: N" ]] || fail "$said"
 $tool run "$folder/open.onnx" --shape N=2 > /dev/null || fail "run with an extent ends with $?"
+[[ $($tool info "$folder/open.onnx" --shape N=2) == *"memory plan (unknown extents as 1): "* ]] || fail "info plans other extents"
 
 # A symbol is one extent in all inputs, those that the tool makes up included; elements have the declared extents.
 cat > "$folder/same.onnxtxt" <<'END'
