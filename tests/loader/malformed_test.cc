@@ -275,6 +275,8 @@ TEST_CASE("operators of known other domains are missing with advice") {
     const char *domain, *name, *advice;
   } rows[] = {{"com.microsoft", "Gelu", "register_com_microsoft"},
               {"com.microsoft", "BeamSearch", "export the decoder without them"},
+              {"com.microsoft", "EPContext", "use the model from which it was made"},
+              {"com.microsoft", "MatMulFpQ4", "to MatMulNBits"},
               {"com.microsoft.nchwc", "Conv", "level extended or below"},
               {"com.ms.internal.nhwc", "Conv", "level extended or below"},
               {"ai.onnx.contrib", "BertTokenizer", "before or after the model"},
