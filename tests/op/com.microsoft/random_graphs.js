@@ -73,7 +73,7 @@ const real = v => ({real: v});
 function text(v) {
   if (Array.isArray(v)) return `[${v.map(text).join(';')}]`;
   if (typeof v === 'string') return `"${v}"`;
-  if (typeof v === 'object') return Number.isInteger(v.real) ? v.real + '.0' : String(v.real);
+  if (typeof v === 'object') return /^-?\d+$/.test(v.real) ? v.real + '.0' : String(v.real);
   return String(v);
 }
 
@@ -370,10 +370,12 @@ const operators = [
       [['float', [b, s, v]], ...(past >= 0 || d.oneIn(3) ? [['float', [b, heads, all, h / heads]], ['float', [b, heads, all, v / heads]]] : [null, null]), d.oneIn(3) ? ['float', [b, heads, s, all]] : null]);
   },
   g => {
-    // Where no step counts of the past, ONNX Runtime writes the step after all of its rows.
+    // Where no step counts of the past, ONNX Runtime writes the step after all of its rows. With beams it reads
+    // attention_bias of another batch entry, unless one entry is for all.
     const d = g.draw, heads = d.between(1, 3), width = d.between(1, 4), groups = d.between(1, 2), beams = d.between(1, 3), b = groups * beams, rows = d.between(2, 6), past = d.between(1, rows - 1), all = past + 1, h = heads * width, attends = d.oneIn(2);
-    const step = () => g.like('float', [b, 1, h]), cache = () => g.fresh('float', [b, heads, rows, width]), mask = optional(g, () => g.fresh('int32', [b, all], 0, 1)), plus = optional(g, () => g.fresh('float', [d.of([1, b]), d.of([1, heads]), 1, all]));
-    const filled = g.given('int32', [1], [past]), shared = d.oneIn(3) && attends ? null : g.fresh('int32', [groups, beams, rows], 0, beams - 1), bias = optional(g, () => g.fresh('float', [3 * h]));
+    const step = () => g.like('float', [b, 1, h]), cache = () => g.fresh('float', [b, heads, rows, width]), mask = optional(g, () => g.fresh('int32', [b, all], 0, 1));
+    const filled = g.given('int32', [1], [past]), shared = d.oneIn(3) && attends ? null : g.fresh('int32', [groups, beams, rows], 0, beams - 1),
+      plus = optional(g, () => g.fresh('float', [shared ? 1 : d.of([1, b]), d.of([1, heads]), 1, all])), bias = optional(g, () => g.fresh('float', [3 * h]));
     const attributes = {num_heads: heads, scale: maybe(g, real(0.5)), mask_filter_value: maybe(g, real(d.of([-10000, -2])))}, results = [['float', [b, 1, h]], ['float', [b, heads, rows, width]], ['float', [b, heads, rows, width]]];
     if (attends) g.add('DecoderMaskedMultiHeadAttention', {...attributes, past_present_share_buffer: 1}, [step(), step(), step(), mask, plus, cache(), cache(), filled, shared ? g.given('int32', [1], [beams]) : null, shared, bias], results);
     else g.add('MultiHeadAttention', attributes, [step(), step(), step(), bias, mask, plus, cache(), cache(), filled, shared], results);
