@@ -7,19 +7,25 @@
 #include "tenon/op/com.microsoft/dequantize_linear.hpp"
 #include "tenon/op/com.microsoft/dynamic_quantize_mat_mul.hpp"
 #include "tenon/op/com.microsoft/embed_layer_normalization.hpp"
+#include "tenon/op/com.microsoft/engram_gate.hpp"
 #include "tenon/op/com.microsoft/fast_gelu.hpp"
 #include "tenon/op/com.microsoft/fused_gemm.hpp"
 #include "tenon/op/com.microsoft/fused_mat_mul.hpp"
+#include "tenon/op/com.microsoft/gated_add.hpp"
+#include "tenon/op/com.microsoft/gated_rms_norm.hpp"
 #include "tenon/op/com.microsoft/gather_block_quantized.hpp"
 #include "tenon/op/com.microsoft/gelu.hpp"
 #include "tenon/op/com.microsoft/group_query_attention.hpp"
 #include "tenon/op/com.microsoft/layer_normalization.hpp"
+#include "tenon/op/com.microsoft/linear_attention_gate.hpp"
+#include "tenon/op/com.microsoft/m_rotary_embedding.hpp"
 #include "tenon/op/com.microsoft/mat_mul_bnb4.hpp"
 #include "tenon/op/com.microsoft/mat_mul_integer_to_float.hpp"
 #include "tenon/op/com.microsoft/mat_mul_n_bits.hpp"
 #include "tenon/op/com.microsoft/moe.hpp"
 #include "tenon/op/com.microsoft/multi_head_attention.hpp"
 #include "tenon/op/com.microsoft/murmur_hash3.hpp"
+#include "tenon/op/com.microsoft/n_gram_hash_mapping.hpp"
 #include "tenon/op/com.microsoft/q_attention.hpp"
 #include "tenon/op/com.microsoft/q_embed_layer_normalization.hpp"
 #include "tenon/op/com.microsoft/q_gemm.hpp"
@@ -249,12 +255,28 @@ TEST_CASE("ONNX Runtime's normalisations divide over rows") {
                                                 zero}) == Counts{2});
 }
 
+TEST_CASE("ONNX Runtime's gates divide over rows and heads") {
+  CHECK(divide(ms::GatedRMSNorm{}, {{2, 3, 12}, {4}, {2, 3, 12}}) == Counts{3, 2, 3});
+  CHECK(divide(ms::GatedRMSNorm{}, {{2, 3, 4}, {4}, {2, 3, 4}}) == Counts{2, 3});
+  CHECK(divide(ms::LinearAttentionGate{}, {{2, 3, 4}, {4}, {4}, {2, 3, 4}}, 2) == Counts{2, 3, 4});
+  CHECK(divide(ms::LinearAttentionGate{}, {{2, 3, 4}, {4}, {4}}) == Counts{2, 3, 4});
+  CHECK(divide(ms::EngramGate{}, {{2, 3, 4, 5}, {2, 3, 4, 5}, {2, 3, 5}, {4, 5}, {4, 5}}) == Counts{2, 3, 4});
+  CHECK(divide(ms::NGramHashMapping{.max_ngram_size = 3, .n_head_per_ngram = 1, .pad_id = 0},
+               {integers<int64_t>({3, 4}, 0, 9), list({3, 5, 7}), list({11, 13}),
+                integers<int64_t>({3, 2}, 0, 9)},
+               2) == Counts{3});
+}
+
 TEST_CASE("ONNX Runtime's rotations divide over heads, the batch and steps") {
   const auto ids = integers<int64_t>({2, 3}, 0, 8);
   CHECK(divide(ms::RotaryEmbedding{}, {{2, 5, 3, 8}, ids, {9, 4}, {9, 4}}) == Counts{5, 2, 3});
   CHECK(divide(ms::RotaryEmbedding{}, {{2, 3, 40}, ids, {9, 4}, {9, 4}}) == Counts{5, 2, 3});
   CHECK(divide(ms::RotaryEmbedding{.num_heads = 5, .rotary_embedding_dim = 4},
                {{2, 3, 40}, list({3}), {9, 2}, {9, 2}}) == Counts{5, 2});
+  const auto three = integers<int64_t>({3, 2, 3}, 0, 8);
+  const ms::MRotaryEmbedding op{.mrope_section = {2, 1, 1}, .num_heads = 5};
+  CHECK(divide(op, {{2, 5, 3, 8}, three, {9, 4}, {9, 4}}) == Counts{5, 2, 3});
+  CHECK(divide(op, {{2, 3, 40}, three, {9, 4}, {9, 4}}) == Counts{5, 2, 3});
 }
 
 TEST_CASE("ONNX Runtime's functions of elements divide over each axis") {
@@ -267,6 +289,7 @@ TEST_CASE("ONNX Runtime's functions of elements divide over each axis") {
   CHECK(divide(ms::BiasGelu{}, {{4, 6}, {6}}) == Counts{4, 6});
   CHECK(divide(ms::BiasAdd{}, {{2, 3, 6}, {6}, {2, 3, 6}}) == Counts{2, 3, 6});
   CHECK(divide(ms::BiasSplitGelu{}, {{2, 3, 8}, {8}}) == Counts{2, 3, 4});
+  CHECK(divide(ms::GatedAdd{}, {{4, 6}, {4, 6}, {4, 1}}) == Counts{4, 6});
   const auto x = bytes({4, 6}), zero = bytes({1});
   CHECK(divide(ms::DequantizeLinear{}, {x, {6}, bytes({6})}) == Counts{4, 6});
   CHECK(divide(ms::QuantizeLinear{.axis = 0}, {{4, 6}, {4}, bytes({4})}) == Counts{4, 6});
