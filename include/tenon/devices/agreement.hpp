@@ -6,7 +6,7 @@
 namespace tenon::TENON_ABI::devices::detail {
 
 /// Equal for equal graphs, placements and options, as far as these decide what ranks exchange: names, types,
-/// extents and connections of values, but no elements.
+/// extents and connections of values, and attributes, but no elements.
 class PlanDigest {
  public:
   PlanDigest(const Graph& graph, const Placement& placement, const PartitionOptions& options) {
@@ -16,6 +16,8 @@ class PlanDigest {
     }
     for (const Graph::Node& n : graph.nodes()) {
       add(n.op.spec().name), add(n.op.version());
+      for (const op::AttributeInfo& a : n.op.attributes())
+        std::visit([&](const auto& value) { add_attribute(value); }, a.value);
       for (const auto* list : {&n.inputs, &n.outputs, &n.captures}) add_all(*list);
     }
     add_all(graph.inputs());
@@ -26,7 +28,8 @@ class PlanDigest {
       for (const auto& [tensor, sharding] : node.tensors) add(tensor), add(sharding);
     }
     add(options.gather);
-    for (const StatePair& pair : options.kept) add(pair.past), add(pair.present);
+    for (const StatePair& pair : options.kept)
+      add(pair.past), add(pair.present), add(pair.axis), add(pair.constant);
   }
   uint64_t value() const { return value_; }
 
@@ -46,6 +49,15 @@ class PlanDigest {
   void add_all(const auto& list) {
     for (const auto number : list) add(static_cast<int64_t>(number));
     add(std::ssize(list));
+  }
+  template <class T>
+  void add_attribute(const T& value) {
+    if constexpr (std::is_same_v<T, float>) add(std::bit_cast<int32_t>(value));
+    else if constexpr (std::is_same_v<T, int64_t> || std::is_same_v<T, std::string>) add(value);
+    else if constexpr (std::ranges::range<T>) {
+      for (const auto& one : value) add_attribute(one);
+      add(std::ssize(value));
+    }
   }
   // FNV-1a.
   void add_byte(uint64_t byte) { value_ = (value_ ^ byte) * 0x100000001b3; }

@@ -13,8 +13,8 @@ namespace tenon::TENON_ABI::devices {
 /// Constants are the rank's slices. Each rank makes its own from the same graph, placement and options.
 ///
 /// Of a pair of PartitionOptions::kept, a rank that reads the input has its piece as input and as output. The
-/// piece is the one that a node reads first, or else the whole on the ranks of the first node; other nodes
-/// get theirs by exchanges.
+/// piece is the first one that a node reads and that the output can be cut into too, or else the whole on the
+/// ranks of the first node; other nodes get theirs by exchanges.
 ///
 /// A node runs where its annotation says: on the devices that its sharding names, or else on its stage's. The
 /// devices of a stage are all that its nodes' annotations name; if there are none, stages take the devices in
@@ -47,20 +47,20 @@ class Partition {
 
   /// The pieces of inputs that the ranks keep, by how nodes read them.
   std::map<ValueId, Pieces> pieces_to_keep(std::span<const StatePair> pairs) && {
+    std::move(*this).take();
     std::map<ValueId, Pieces> kept;
     for (const StatePair& pair : pairs) {
-      kept[input(pair.past)];
-      if (std::ranges::find(from_.outputs(), pair.present, [](const auto& o) { return o.first; }) ==
-          from_.outputs().end())
-        raise(ErrorCode::invalid_argument, "devices", "there is no output '", pair.present, "'");
-    }
-    std::move(*this).take();
-    for (auto& [v, pieces] : kept) {
-      const auto& reads = to_.reads(v);
-      auto best = std::ranges::find_if_not(reads, &Pieces::whole);
-      if (best == reads.end())
-        best = std::ranges::find_if(reads, [&](const Pieces& p) { return p != to_.everywhere(); });
-      pieces = best != reads.end() ? *best : reads.empty() ? Pieces::whole_on({0}) : reads[0];
+      const ValueId past = input(pair.past);
+      const Dims &before = from_.entry(past).info.dims, &after = from_.entry(output(pair.present)).info.dims;
+      const std::vector<Pieces>& reads = to_.reads(past);
+      const auto cut = std::ranges::find_if(reads, [&](const Pieces& p) {
+        return !p.whole() && p.axis != pair.axis && before.rank() == after.rank() &&
+               before[p.axis].same(after[p.axis]);
+      });
+      const auto some = std::ranges::find_if(reads, [&](const Pieces& p) { return p != to_.everywhere(); });
+      if (cut != reads.end()) kept[past] = *cut;
+      else if (reads.empty()) kept[past] = Pieces::whole_on({0});
+      else kept[past] = Pieces::whole_on((some != reads.end() ? *some : reads[0]).ranks());
     }
     return kept;
   }
@@ -92,6 +92,11 @@ class Partition {
     for (const ValueId v : from_.inputs())
       if (from_.entry(v).name == name) return v;
     raise(ErrorCode::invalid_argument, "devices", "there is no input '", name, "'");
+  }
+  ValueId output(std::string_view name) const {
+    for (const auto& [own, v] : from_.outputs())
+      if (own == name) return v;
+    raise(ErrorCode::invalid_argument, "devices", "there is no output '", name, "'");
   }
 
   // --- nodes over weights alone ---
@@ -221,12 +226,12 @@ class Partition {
     if (!whole.known()) return false;
     ValueId result = -1;
     if (const ValueId x = to_.piece(n.inputs[0], pieces); x >= 0) {
-      const ValueId own = add(*shape, {x});
-      const op::PropagatedData& part = to_.graph().entry(own).info.propagated;
       Tensor<int64_t> lacks(Extents{whole.size()});
-      for (int k = 0; k < whole.size(); ++k)
-        lacks[k] = whole[k].known() ? whole[k].value() - part[k].value() : 0;
-      result = add(op::Add{}, {own, to_.graph().add_constant({}, std::move(lacks))});
+      const int64_t rank = from_.entry(n.inputs[0]).info.dims.rank(),
+                    first = std::clamp<int64_t>(shape->start + (shape->start < 0 ? rank : 0), 0, rank);
+      if (const int64_t k = pieces.axis - first; k >= 0 && k < whole.size())
+        lacks[k] = whole[k].value() - pieces.extent(static_cast<std::size_t>(pieces.piece_of(to_.rank())));
+      result = add(op::Add{}, {add(*shape, {x}), to_.graph().add_constant({}, std::move(lacks))});
     }
     to_.define(n.outputs[0], Pieces::whole_on(pieces.ranks()), result);
     return true;
@@ -288,12 +293,7 @@ inline Graph partition(const Graph& graph, const Placement& placement,
   using detail::Partition;
   if (options.kept.empty()) return Partition(graph, placement, transport, options).take();
   PartitionOptions unread = options;
-  if (options.read_constant)
-    unread.read_constant = [&](const std::string& name, const AxisPart& part) {
-      const op::Info& info = graph.entry(graph.find(name)).info;
-      return AnyTensor::uninitialized(info.type.element,
-                                      PartRows(info.dims.extents(), info.type.element, part).extents);
-    };
+  unread.read_constant = {};
   const auto kept = Partition(graph, placement, transport, unread).pieces_to_keep(options.kept);
   return Partition(graph, placement, transport, options, kept).take(options.kept);
 }

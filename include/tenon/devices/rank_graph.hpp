@@ -204,7 +204,12 @@ class RankGraph {
     return id;
   }
   ValueId constant(const Graph::ValueEntry& e, const AxisPart& p) {
-    if (e.is_outside() && read_) return graph_.add_constant({}, read_(e.name, p));
+    if (e.is_outside()) {
+      if (read_) return graph_.add_constant({}, read_(e.name, p));
+      Dims dims = e.info.dims;
+      if (p.axis >= 0) dims[p.axis] = p.extent();
+      return graph_.add_constant({}, e.info.type, dims);
+    }
     return graph_.add_constant({}, p.axis < 0 ? e.content : slice(e.content.tensor(), p));
   }
 

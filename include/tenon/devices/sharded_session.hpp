@@ -35,6 +35,7 @@ struct InputHeader {
 }  // namespace detail
 
 /// Every rank makes one, from the same graph, placement and options, and calls `run` as often as rank 0 does.
+/// Making it exchanges a few bytes; Error{invalid_argument} on all ranks if what they were given differs.
 ///
 ///     ShardedSession s(graph, placement, transport);
 ///     Outputs out = s.run(transport->rank() == 0 ? Feeds{{"x", batch}} : Feeds{});
@@ -56,7 +57,7 @@ class ShardedSession {
         inputs_.push_back({part.entry(v).name, {0}});
         needs_.push_back(needed[static_cast<std::size_t>(v)] ? std::byte{1} : std::byte{0});
       }
-      keep(part, options.kept);
+      keep(graph, part, options.kept);
       std::optional<State> first;
       if (!kept_.empty()) session.state = &first.emplace(StateOptions{.pairs = kept_});
       if (!part.outputs().empty()) session_.emplace(std::move(part), std::move(session));
@@ -65,8 +66,11 @@ class ShardedSession {
   }
 
   /// Runs the graph. Rank 0 gives the inputs and gets the outputs; the others give none and get none. Inputs
-  /// are tensors of numbers; those with default values may be omitted. A rank that waits for others does not
-  /// see its own time limit.
+  /// that other ranks read are tensors of numbers; those with default values may be omitted. A rank that
+  /// waits for others does not see its own time limit.
+  ///
+  /// Error{invalid_argument} for an input that is not there, is kept, or is given on another rank than 0, and
+  /// for a state without kept inputs, or none with them; {not_supported} for RunOptions::outputs and ::last.
   [[nodiscard]] Outputs run(const Feeds& feeds = {}, const RunOptions& options = {}) {
     Outputs results;
     detail::abort_on_failure(*transport_, [&] {
@@ -86,7 +90,7 @@ class ShardedSession {
       RunOptions with_state = options;
       if (kept_.empty()) with_state.state = nullptr;
       Outputs outputs = session_->run(own, with_state);
-      if (transport_->rank() == 0) results = std::move(outputs);
+      if (shows_) results = std::move(outputs);
     });
     return results;
   }
@@ -107,9 +111,13 @@ class ShardedSession {
     Ranks ranks;  // 0, and those that read it
     bool kept = false;
   };
-  // Nobody else gives a rank what it keeps. The first run needs an input that has each of its symbols.
-  void keep(const Graph& part, std::span<const StatePair> pairs) {
+  // No other rank gives a rank what it keeps. The first run needs an input that has each of its symbols.
+  void keep(const Graph& whole, const Graph& part, const std::vector<StatePair>& pairs) {
+    static_cast<void>(State({.pairs = pairs}));  // or a name appears twice
     keeps_ = !pairs.empty();
+    shows_ = transport_->rank() == 0 && std::ranges::any_of(whole.outputs(), [&](const auto& o) {
+               return std::ranges::find(pairs, o.first, &StatePair::present) == pairs.end();
+             });
     const auto place = [&](std::string_view name) {
       return static_cast<std::size_t>(std::ranges::find(inputs_, name, &Input::name) - inputs_.begin());
     };
@@ -129,8 +137,10 @@ class ShardedSession {
   void need_symbol(const Graph& part, Dim symbol) {
     std::byte* first = nullptr;
     for (std::size_t k = 0; k < inputs_.size(); ++k) {
-      const Dims& dims = part.entry(part.inputs()[k]).info.dims;
-      if (inputs_[k].kept || std::ranges::none_of(dims, [&](Dim d) { return d.same(symbol); })) continue;
+      const op::Info& info = part.entry(part.inputs()[k]).info;
+      if (inputs_[k].kept || !detail::is_movable(info.type) ||
+          std::ranges::none_of(info.dims, [&](Dim d) { return d.same(symbol); }))
+        continue;
       if (needs_[k] != std::byte{0}) return;
       if (first == nullptr) first = &needs_[k];
     }
@@ -197,6 +207,7 @@ class ShardedSession {
   std::vector<Input> inputs_;
   std::vector<std::byte> needs_;
   bool keeps_ = false;
+  bool shows_ = false;  // whether runs return outputs: on rank 0, if there are others than presents
   std::vector<StatePair> kept_;
   std::optional<Session> session_;
 };

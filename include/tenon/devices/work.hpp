@@ -14,7 +14,9 @@ struct PartitionOptions {
   bool gather = false;
   /// Reads what the rank needs of constants that are not in the graph.
   ReadConstant read_constant{};
-  /// Inputs, and the outputs that replace them in the next run: each rank keeps what it reads of them.
+  /// Inputs, and the outputs that replace them in the next run: each rank keeps what it reads of them, and
+  /// runs with a State (ShardedSession::kept). Error{invalid_argument} for a name that the graph lacks or
+  /// that is in two pairs.
   std::vector<StatePair> kept{};
 };
 
