@@ -41,6 +41,7 @@ class StageWalk {
   };
   struct Scope {
     const Scope* outer = nullptr;
+    int64_t depth = 1;                                   // of the scopes that a search may pass
     std::unordered_map<std::string_view, Need> needs{};  // of the values that are defined here
 
     const Need* here(std::string_view name) const {
@@ -54,7 +55,7 @@ class StageWalk {
     }
   };
 
-  // `steps`: how many more nodes may be visited.
+  // `steps`: how much more may be visited, in nodes, names and attributes.
   StageWalk(std::string_view configuration, const Functions& functions, Findings& findings, int64_t& steps)
       : configuration_(configuration), functions_(functions), findings_(findings), steps_(steps) {}
 
@@ -89,6 +90,16 @@ class StageWalk {
     return own;
   }
 
+  static int64_t cost(const onnx::NodeProto& n) {
+    int64_t sum = n.attribute_size();
+    const auto add = [&](const std::string& name) { sum += 1 + std::ssize(name) / 64; };
+    add(n.op_type()), add(n.domain());
+    for (const auto& name : n.input()) add(name);
+    for (const auto& name : n.output()) add(name);
+    for (const auto& c : n.device_configurations()) add(c.configuration_id());
+    return sum;
+  }
+
   template <class List>
   void nodes(const List& list, Scope& scope, const Around& around) {
     Place& place = *findings_.place;
@@ -96,7 +107,7 @@ class StageWalk {
     for (int k = 0; k < list.size() && steps_ > 0; ++k) {
       place.node = &list[k];
       place.index = k;
-      --steps_;
+      steps_ -= cost(list[k]) * scope.depth;
       node(list[k], scope, around);
     }
     place.node = before.node;
@@ -112,13 +123,17 @@ class StageWalk {
       latest = later(latest, read.back());
     }
     if (names_values(n))
-      for (const std::string_view name : names_read(n))
-        latest = later(latest, expect(own, scope.find(name), " reads "));
+      for (const auto& a : n.attribute()) {
+        steps_ -= a.strings_size() * scope.depth;
+        latest = later(latest, expect(own, scope.find(a.s()), " reads "));
+        for (const auto& name : a.strings()) latest = later(latest, expect(own, scope.find(name), " reads "));
+      }
     std::vector<Need> results(static_cast<std::size_t>(n.output_size()));
     const auto callee = functions_.find(key_of(n));
     if (callee != functions_.end() && depth_ < max_nesting) {
       const onnx::FunctionProto& f = *callee->second;
       Scope inside;
+      steps_ -= f.input_size();
       for (int k = 0; k < f.input_size(); ++k)
         inside.needs[f.input(k)] = k < n.input_size() ? read[static_cast<std::size_t>(k)] : Need{};
       enter(f, inside, {own, around.start});
@@ -138,7 +153,8 @@ class StageWalk {
   }
 
   void enter(const onnx::FunctionProto& f, Scope& scope, const Around& around) {
-    const std::string name = str_cat(f.domain(), f.domain().empty() ? "" : ".", f.name());
+    std::string& name = names_[&f];
+    if (name.empty()) name = str_cat(f.domain(), f.domain().empty() ? "" : ".", f.name());
     const Within within(findings_, {.what = "function", .name = name});
     ++depth_;
     nodes(f.node(), scope, around);
@@ -161,7 +177,8 @@ class StageWalk {
     Need all;
     for (bool again = true; again && steps_ > 0;) {
       again = false;
-      Scope scope{.outer = &outer};
+      steps_ -= 1 + g.initializer_size() + g.sparse_initializer_size() + g.input_size() + g.output_size();
+      Scope scope{.outer = &outer, .depth = outer.depth + 1};
       for (const auto& t : g.initializer()) scope.needs[t.name()] = {};
       for (const auto& t : g.sparse_initializer()) scope.needs[t.values().name()] = {};
       for (int k = 0; k < g.input_size(); ++k)
@@ -197,12 +214,13 @@ class StageWalk {
   Findings& findings_;
   int64_t& steps_;
   int depth_ = 0;
+  std::unordered_map<const onnx::FunctionProto*, std::string> names_;
   std::set<std::pair<const onnx::NodeProto*, const onnx::NodeProto*>> reported_;
 };
 
 // Calls walk(StageWalk&) for each configuration.
 void walk_each(const Names& ids, const Functions& functions, Findings& findings, auto walk) {
-  int64_t steps = 1 << 22;
+  int64_t steps = 1 << 23;
   for (const std::string_view id : std::set<std::string_view>(ids.begin(), ids.end())) {
     StageWalk one(id, functions, findings, steps);
     walk(one);
@@ -227,7 +245,7 @@ void check_stages(const onnx::ModelProto& m, const Functions& functions, Finding
     StageWalk::Scope main;
     walk.graph("main", m.graph(), main);
     for (const auto& t : m.training_info()) {
-      StageWalk::Scope first, step{.outer = &main};
+      StageWalk::Scope first, step{.outer = &main, .depth = 2};
       walk.graph("initialization", t.initialization(), first);
       walk.graph("algorithm", t.algorithm(), step);
     }

@@ -13,14 +13,18 @@ namespace {
 
 LoadOptions bounded() { return {.registry = &registry(), .max_bytes = 1 << 24, .max_nodes = 2'000}; }
 
-void divide(const onnx::ModelProto& message, bool gather) {
+// `keeps`: the ranks keep each input in the place of which there is an output.
+void divide(const onnx::ModelProto& message, bool gather, bool keeps) {
   const Model model(message);
   for (const auto& c : message.configuration()) {
     const devices::Placement placement = loader::read_placement(message, c.name(), gather);
     if (placement.devices > 8) continue;
     const Graph graph = model.graph(bounded());
+    devices::PartitionOptions options{.gather = gather};
+    for (std::size_t k = 0; keeps && k < std::min(graph.inputs().size(), graph.outputs().size()); ++k)
+      options.kept.push_back({graph.entry(graph.inputs()[k]).name, graph.outputs()[k].first});
     for (const auto& rank : devices::thread_transports(placement.devices))
-      static_cast<void>(devices::partition(graph, placement, rank, {.gather = gather}));
+      static_cast<void>(devices::partition(graph, placement, rank, options));
   }
 }
 
@@ -35,7 +39,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (!input.read(message)) return 0;
   accepted([&] { loader::device_extents(message); });
   if ((input.choice & 1) == 0) {
-    accepted([&] { divide(message, (input.choice & 2) != 0); });
+    accepted([&] { divide(message, (input.choice & 2) != 0, (input.choice & 4) != 0); });
     return 0;
   }
   Model model(message);
@@ -47,6 +51,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
               has_errors(check(Model(message), {.registry = &registry()})),
           "a sound model is sound with annotations");
   require(accepted([&] { loader::device_extents(model.proto()); }), "annotations can be shown");
-  require(accepted([&] { divide(model.proto(), false); }), "annotations can be honoured");
+  require(accepted([&] { divide(model.proto(), false, false); }), "annotations can be honoured");
   return 0;
 }

@@ -302,15 +302,25 @@ TEST_CASE("Check: stages that wait for each other through functions") {
 }
 
 TEST_CASE("Check: stages in calls that double at each level") {
-  std::string text = R"(g (float[2] x) => (float[2] y) { y = local.f0 (x) })";
   constexpr int levels = 40;
-  for (int k = 0; k < levels; ++k)
-    text += str_cat(
-        R"( <domain: "local", opset_import: ["": 21, "local": 1]> f)", k, " (a) => (b) { [s0] c = Relu (a) ",
-        k + 1 == levels ? "b = Neg (c)" : str_cat("d = local.f", k + 1, " (c) b = local.f", k + 1, " (d)"),
-        " }");
-  CHECK(stages_found(text) ==
-        "warning [stage]: pipeline stages are not followed into all calls and loops: there are too many");
+  const auto found = [](const std::string& last) {
+    std::string text = R"(g (float[2] x) => (float[2] y) { y = local.f0 (x) })";
+    for (int k = 0; k < levels; ++k)
+      text += str_cat(
+          R"( <domain: "local", opset_import: ["": 21, "local": 1]> f)", k,
+          " (a) => (b) { [s0] c = Relu (a) ",
+          k + 1 == levels ? last : str_cat("d = local.f", k + 1, " (c) b = local.f", k + 1, " (d)"), " }");
+    return stages_found(text);
+  };
+  const std::string too_many =
+      "warning [stage]: pipeline stages are not followed into all calls and loops: there are too many";
+  CHECK(found("b = Neg (c)") == too_many);
+  // Nodes count by what they read, too, and by the length of names.
+  std::string operands = "c";
+  for (int k = 0; k < 20'000; ++k) operands += ", c";
+  CHECK(found(str_cat("b = Sum (", operands, ")")) == too_many);
+  const std::string name(1'000'000, 'd');
+  CHECK(found(str_cat(name, " = Neg (c) b = Neg (", name, ")")) == too_many);
 }
 
 TEST_CASE("Check: devices of a function's nodes") {
