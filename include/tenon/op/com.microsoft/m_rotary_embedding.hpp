@@ -92,7 +92,10 @@ struct MRotaryEmbedding {
       const int32_t found = to.add(GatherElements{.axis = 0}, {to.input(k), rows});
       const int32_t apart = to.add(Reshape{.allowzero = 1}, {found, extents});
       if (scale == 1) return apart;
-      return to.add(Mul{}, {apart, number(to, to.in(k).type.element, static_cast<double>(scale))});
+      // A scale of 16 bits would have fewer digits.
+      const DType type = to.in(k).type.element, wide = DType::float32;
+      const int32_t factor = number(to, wide, static_cast<double>(scale));
+      return converted(to, to.add(Mul{}, {converted(to, apart, type, wide), factor}), wide, type);
     };
     op::RotaryEmbedding rotary{.interleaved = interleaved, .rotary_embedding_dim = rotary_embedding_dim};
     if (x.rank() == 3) rotary.num_heads = num_heads;
