@@ -1,7 +1,10 @@
 // States: runs that go on from each other give what one run over all steps gives.
 #include "tenon/graph/state.hpp"
 
+#include "tenon/graph/fused/scatter_rows.hpp"
 #include "tenon/op/tensor/cast.hpp"
+#include "tenon/op/tensor/scatter_nd.hpp"
+#include "tenon/op/tensor/unsqueeze.hpp"
 #include "tests/graph/decoder.hpp"
 #include "tests/graph/passes/check.hpp"
 
@@ -656,6 +659,21 @@ TEST_CASE("keys of 16 bits that the products read in float stay where they lie")
   }
 }
 
+TEST_CASE("a present that is a copy of a Concat is a cache") {
+  const auto build = [] {
+    return self_attention(
+        DType::float32, false, [](Graph& to, ValueId x, ValueId mask, ValueId past_key, ValueId past_value) {
+          const ValueId k = node(to, op::Cast{.to = 1}, {node(to, op::Concat{.axis = 2}, {past_key, x})},
+                                 "present_key"),
+                        v = node(to, op::Concat{.axis = 2}, {past_value, x}, "present_value");
+          to.add_output("present_key", k), to.add_output("present_value", v);
+          const ValueId scores = node(to, op::MatMul{}, {x, swapped(to, k)});
+          return node(to, op::MatMul{}, {node(to, op::Softmax{}, {node(to, op::Add{}, {scores, mask})}), v});
+        });
+  };
+  check_kept(build, DType::float32, false, 1e-5);
+}
+
 TEST_CASE("a past of transposed keys is a cache of keys") {
   for (const bool inside : {true, false}) {
     // The past has columns; or rows, which the graph transposes before it adds columns.
@@ -686,6 +704,92 @@ TEST_CASE("a past of transposed keys is a cache of keys") {
     CHECK(shape.view<int64_t>()[inside ? 2 : 3] == 3);
     CHECK(shape.view<int64_t>()[inside ? 3 : 2] == size);
   }
+}
+
+TEST_CASE("a past of transposed keys that is no cache is cut along its columns") {
+  const auto build = [] {
+    Graph g;
+    const ValueId x = g.add_input("x", DType::float64, {1, heads, g.symbol("steps"), size}),
+                  past = g.add_input("past_key", DType::float64, {1, heads, size, g.symbol("past")}),
+                  k = node(g, op::Concat{.axis = 2}, {swapped(g, past), x});
+    g.add_output("y", node(g, op::Softmax{}, {k}));
+    g.add_output("present_key", node(g, op::Transpose{{0, 1, 3, 2}}, {k}, "present_key"));
+    return g;
+  };
+  const Session s(build(), {.passes = standard_passes()});
+  Tensor<double> x{Extents{1, heads, 5, size}};
+  for (int64_t n = 0; n < x.size(); ++n) x[n] = static_cast<double>(n % 7);
+  State state({.pairs = {{"past_key", "present_key"}}}), other({.pairs = {{"past_key", "present_key"}}});
+  (void)s.run({{"x", x}}, {.state = &state});
+  state.truncate(2);
+  CHECK(state.length() == 2);
+  (void)s.run({{"x", x}}, {.state = &other});
+  const Value twice = s.run({{"x", x}}, {.state = &other})["y"],
+              y = s.run({{"x", x}}, {.state = &state})["y"];
+  REQUIRE(y.tensor().extents() == Extents{1, heads, 7, size});
+  for (int64_t h = 0; h < heads; ++h)
+    for (int64_t n = 0; n < 2 * size; ++n)
+      CHECK(y.view<double>()[h * 7 * size + n] == twice.view<double>()[h * 10 * size + n]);
+}
+
+TEST_CASE("rows that a ScatterND writes between Transposes are written in place") {
+  constexpr int64_t rows = 64;
+  const auto build = [](Ints back) {
+    Graph g;
+    const Dim steps = g.symbol("steps");
+    const ValueId x = g.add_input("x", DType::float32, {1, heads, steps, size}),
+                  places = g.add_input("places", DType::int64, {steps}),
+                  past = g.add_input("past_key", DType::float32, {1, heads, rows, size});
+    const auto list = [&](std::vector<int64_t> l) {
+      return g.add_constant({}, AnyTensor(Tensor<int64_t>(Extents{std::ssize(l)}, l.begin(), l.end())));
+    };
+    const ValueId written =
+        node(g, op::ScatterND{},
+             {node(g, op::Transpose{{2, 0, 1, 3}}, {past}), node(g, op::Unsqueeze{}, {places, list({-1})}),
+              node(g, op::Transpose{{2, 0, 1, 3}}, {x})});
+    const ValueId k = node(g, op::Transpose{back}, {written}, "present_key");
+    g.add_output("y", node(g, op::Gather{.axis = 2}, {k, list({1, -1})}));
+    g.add_output("present_key", k);
+    g.add_output("past_rows", node(g, op::Shape{.end = 3, .start = 2}, {past}, "past_rows"));
+    return g;
+  };
+  const Session s(build({1, 2, 0, 3}), {.passes = standard_passes()});
+  State state({.pairs = {{"past_key", "present_key"}}});
+  Outputs out;
+  const auto run = [&](std::vector<int64_t> places, uint32_t seed) {
+    const auto steps = std::ssize(places);
+    s.run({{"x", numbers({1, heads, steps, size}, seed)},
+           {"places", Tensor<int64_t>(Extents{steps}, places.begin(), places.end())}},
+          out, {.outputs = {"y", "present_key", "past_rows"}, .state = &state});
+    return out["present_key"].tensor().data();
+  };
+  const void* const place = run({0, 1, 2}, 1);
+  CHECK(run({-1, 1}, 2) == place);
+  CHECK(state.bytes() == heads * rows * size * int64_t{sizeof(float)});
+  CHECK(out["past_rows"].view<int64_t>()[0] == rows);
+  const Value y = out["y"];
+  const Tensor<float> x = numbers({1, heads, 2, size}, 2);
+  for (int64_t h = 0; h < heads; ++h)
+    for (int64_t d = 0; d < size; ++d) {
+      CHECK(y.view<float>()[h * 2 * size + d] == x[(h * 2 + 1) * size + d]);
+      CHECK(y.view<float>()[(h * 2 + 1) * size + d] == x[h * 2 * size + d]);
+    }
+  try {
+    (void)run({rows}, 3);
+    FAIL("it wrote past the end");
+  } catch (const Error& e) {
+    CHECK(e.code() == ErrorCode::out_of_range);
+  }
+  // A Transpose that does not turn the axes back makes another tensor.
+  const auto writes_rows = [&](Ints back) {
+    State probe({.pairs = {{"past_key", "present_key"}}});
+    const Session of(build(back), {.passes = standard_passes(), .state = &probe});
+    return std::ranges::any_of(of.program().nodes(), [](const Graph::Node& n) {
+      return n.op && n.op.as<passes::ScatterRows>() != nullptr;
+    });
+  };
+  CHECK(writes_rows({1, 2, 0, 3}));
+  CHECK_FALSE(writes_rows({2, 1, 0, 3}));
 }
 
 TEST_CASE("an Attention that reads presents reads the caches") {

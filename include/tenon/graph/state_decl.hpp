@@ -56,9 +56,10 @@ struct StateOptions {
 ///   it is a cache of pages: a run adds its steps and copies nothing, and attention reads the pages. Other
 ///   readers get a copy. A past (2, batch, heads, steps, size) of keys and values becomes two caches, and of
 ///   keys (batch, heads, size, steps) a cache has the transpose.
-/// - Where it is its past with some rows written (TensorScatter, GroupQueryAttention), runs write them in
-///   place. A circular cache, or one that holds a window, loses earlier rows: each run copies it, and no step
-///   can be cut off. `capacity` is the number of rows that are not declared.
+/// - Where it is its past with some rows written (TensorScatter, GroupQueryAttention, ScatterND of steps that
+///   a Transpose has brought to the front), runs write them in place. A circular cache, or one that holds a
+///   window, loses earlier rows: each run copies it, and no step can be cut off. `capacity` is the number of
+///   rows that are not declared.
 /// - All other presents become the next run's pasts as they are. One that is an input of the run is copied,
 ///   because the caller may change the input, and so is the constant past that a run is given.
 /// A run of a session that lacks the pasts gives the state its first steps, and is refused if there are some.

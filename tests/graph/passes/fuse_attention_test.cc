@@ -2,7 +2,9 @@
 
 #include <functional>
 
+#include "tenon/op/generator/constant_of_shape.hpp"
 #include "tenon/op/tensor/gather.hpp"
+#include "tenon/op/tensor/slice.hpp"
 #include "tests/graph/passes/check.hpp"
 
 namespace tenon::passes {
@@ -219,6 +221,14 @@ TEST_CASE("scores are capped before they are masked") {
     });
   };
   test::check_pass(fuse_attention, masked_first, operands(), 6, 0);
+  const auto scaled_last = [&] {
+    return with([&](Graph& g, ValueId s) {
+      const ValueId capped = node(g, op::Mul{}, {node(g, op::Tanh{}, {s}), number(g, 3)}),
+                    chosen = node(g, op::Where{}, {shown(g), capped, number(g, -infinity)});
+      return softmax(g, node(g, op::Mul{}, {chosen, number(g, 0.5f)}));
+    });
+  };
+  test::check_pass(fuse_attention, scaled_last, operands(), 1, 1e-6);
 }
 
 TEST_CASE("a mask may make more scores") {
@@ -261,6 +271,17 @@ TEST_CASE("a Where between scores and a number shows keys") {
       };
       test::check_pass(fuse_attention, then_scaled_and_masked, operands(), hidden <= least ? 1 : 7, 1e-6);
     }
+}
+
+TEST_CASE("a Where after a mask replaces its numbers too") {
+  const auto build = [&] {
+    return with([&](Graph& g, ValueId s) {
+      const ValueId sum = node(g, op::Add{}, {s, mask(g, least)});
+      return softmax(g, node(g, op::Where{}, {shown(g), sum, number(g, least)}));
+    });
+  };
+  // The first query's keys are all hidden, some by both, and count the same.
+  test::check_pass(fuse_attention, build, operands(), 1, 1e-6);
 }
 
 TEST_CASE("a bound below a mask is one of the mask") {
@@ -336,10 +357,13 @@ TEST_CASE("keys and values that Casts widen are read in 16 bits") {
 
 TEST_CASE("batch and heads may be joined in one axis") {
   enum class Known { extents, product, nothing };
+  enum class Scores { joined, apart, apart_for_the_mask, apart_until_v, of_zeros, of_joined_addend };
   for (const Known known : {Known::extents, Known::product, Known::nothing})
-    for (const bool masked : {true, false}) {
+    for (const Scores as : {Scores::joined, Scores::apart, Scores::apart_for_the_mask, Scores::apart_until_v,
+                            Scores::of_zeros, Scores::of_joined_addend}) {
       CAPTURE(static_cast<int>(known));
-      CAPTURE(masked);
+      CAPTURE(static_cast<int>(as));
+      if (as != Scores::joined && known == Known::nothing) continue;
       const auto build = [&] {
         Graph g;
         const Dim batch = known == Known::extents ? Dim(2) : g.symbol("N");
@@ -358,28 +382,133 @@ TEST_CASE("batch and heads may be joined in one axis") {
         };
         const ValueId rows = joined(k), one = number_of(g, 1);
         ValueId scores = node(g, op::MatMul{}, {joined(q), node(g, op::Transpose{{0, 2, 1}}, {rows})});
-        if (masked && known != Known::nothing) {
+        if (as != Scores::joined) {
           const auto one_of = [&](ValueId x) { return node(g, op::Unsqueeze{}, {x, integers(g, {0})}); };
           const ValueId count = one_of(node(g, op::Gather{}, {node(g, op::Shape{}, {rows}), one}));
-          const auto to = [&](ValueId first, std::vector<int64_t> rest) {
-            const ValueId list =
-                node(g, op::Concat{.axis = 0}, {one_of(first), integers(g, std::move(rest)), count});
-            scores = node(g, op::Reshape{}, {scores, list});
+          const auto extents = [&](ValueId first, std::vector<int64_t> rest) {
+            return node(g, op::Concat{.axis = 0}, {one_of(first), integers(g, std::move(rest)), count});
           };
+          const auto to = [&](ValueId first, std::vector<int64_t> rest) {
+            scores = node(g, op::Reshape{}, {scores, extents(first, std::move(rest))});
+          };
+          if (as == Scores::of_zeros)
+            scores = node(g, op::Add{}, {node(g, op::ConstantOfShape{}, {extents(all, {queries})}), scores});
+          if (as == Scores::of_joined_addend) {
+            const ValueId a = g.add_input("a", DType::float32, {batch, heads, keys});
+            scores = node(g, op::Add{}, {node(g, op::Reshape{}, {a, list(all, {1, keys})}), scores});
+          }
           to(entries, {heads, queries});
           scores = node(g, op::Add{}, {scores, mask(g, least)});
-          to(all, {queries});
+          if (as == Scores::apart_for_the_mask) to(all, {queries});
+          scores = softmax(g, scores);
+          if (as == Scores::apart_until_v) to(all, {queries});
+        } else {
+          scores = softmax(g, scores);
         }
-        g.add_output("y", node(g, op::MatMul{}, {softmax(g, scores), joined(v)}));
+        const bool together =
+            as == Scores::joined || as == Scores::apart_for_the_mask || as == Scores::apart_until_v;
+        const ValueId values = together ? joined(v) : v;
+        g.add_output("y", node(g, op::MatMul{}, {scores, values}));
         return g;
       };
       const Session plain(build()),
           passed(build(), {.passes = std::vector{fuse_attention, test::infos_are_true}, .explain = true});
       REQUIRE(passed.reports().size() == 1);
       CHECK(passed.reports()[0].applied == (known != Known::nothing));
-      const Outputs a = plain.run(operands()), b = passed.run(operands());
+      Feeds feeds = operands();
+      if (as == Scores::of_joined_addend) feeds.emplace_back("a", floats<float>({2, heads, keys}, 5));
+      const Outputs a = plain.run(feeds), b = passed.run(feeds);
       CHECK(test::difference(a["y"].tensor(), b["y"].tensor()) <= 1e-6);
     }
+}
+
+TEST_CASE("no heads are repeated for their extents") {
+  const auto build = [] {
+    Graph g;
+    const Dim batch = g.symbol("N"), steps = g.symbol("K");
+    const auto in = [&](const char* name, int64_t count, Dim rows) {
+      return g.add_input(name, DType::float32, {batch, count, rows, size});
+    };
+    const ValueId q = in("q", heads, queries), mask = g.add_input("m", DType::float32, {1, 1, queries, 9});
+    const auto repeated = [&](ValueId x) {
+      const ValueId shape = node(g, op::Shape{}, {x});
+      const auto part = [&](int64_t axis) { return node(g, op::Gather{}, {shape, integers(g, {axis})}); };
+      const auto list = [&](const std::vector<ValueId>& parts) {
+        return node(g, op::Concat{.axis = 0}, parts);
+      };
+      const ValueId many = node(g, op::Expand{},
+                                {node(g, op::Unsqueeze{}, {x, integers(g, {2})}),
+                                 list({part(0), part(1), integers(g, {heads}), part(2), part(3)})});
+      return node(
+          g, op::Reshape{},
+          {many, list({part(0), node(g, op::Mul{}, {part(1), integers(g, {heads})}), part(2), part(3)})});
+    };
+    const ValueId k = repeated(in("k", 1, steps)), v = repeated(in("v", 1, steps)),
+                  count = node(g, op::Gather{}, {node(g, op::Shape{}, {k}), integers(g, {2})}),
+                  columns = node(g, op::Slice{}, {mask, integers(g, {0}), count, integers(g, {3})}),
+                  scores = node(g, op::MatMul{}, {q, node(g, op::Transpose{{0, 1, 3, 2}}, {k})});
+    g.add_output("y", node(g, op::MatMul{}, {softmax(g, node(g, op::Add{}, {scores, columns})), v}));
+    return g;
+  };
+  const Feeds feeds{{"q", floats<float>({2, heads, queries, size}, 1)},
+                    {"k", floats<float>({2, 1, keys, size}, 2)},
+                    {"v", floats<float>({2, 1, keys, size}, 3)},
+                    {"m", floats<float>({1, 1, queries, 9}, 4)}};
+  const Session plain(build()),
+      passed(build(), {.passes = std::vector{fuse_attention, test::infos_are_true}});
+  CHECK(test::difference(plain.run(feeds)["y"].tensor(), passed.run(feeds)["y"].tensor()) <= 1e-6);
+  CHECK(std::ranges::none_of(passed.program().nodes(),
+                             [](const Graph::Node& n) { return n.op.as<op::Expand>() != nullptr; }));
+}
+
+TEST_CASE("scores of three axes may be weights of four that V stretches to") {
+  const auto build = [&] {
+    Graph g;
+    const auto in = [&](const char* name, int64_t steps) {
+      const ValueId x = g.add_input(name, DType::float32, {1, heads, steps, size});
+      return node(g, op::Reshape{}, {x, integers(g, {heads, steps, size})});
+    };
+    const ValueId q = in("q", queries), k = in("k", keys), v = in("v", keys),
+                  scores = node(g, op::MatMul{}, {q, node(g, op::Transpose{{0, 2, 1}}, {k})}),
+                  apart = node(g, op::Reshape{}, {scores, integers(g, {1, heads, queries, keys})});
+    g.add_output("y", node(g, op::MatMul{}, {softmax(g, apart), v}));
+    return g;
+  };
+  const Feeds feeds{{"q", floats<float>({1, heads, queries, size}, 1)},
+                    {"k", floats<float>({1, heads, keys, size}, 2)},
+                    {"v", floats<float>({1, heads, keys, size}, 3)}};
+  test::check_pass(fuse_attention, build, feeds, 8, 0);
+}
+
+TEST_CASE("keys may be transposed with the batch and the heads in one axis") {
+  for (const bool known : {true, false}) {
+    CAPTURE(known);
+    const auto build = [&] {
+      Graph g;
+      const Dim batch = known ? Dim(2) : g.symbol("N");
+      const auto in = [&](const char* name, const char* steps, int64_t count) {
+        return g.add_input(name, DType::float32, {batch, heads, known ? Dim(count) : g.symbol(steps), size});
+      };
+      const ValueId q = in("q", "Q", queries), k = in("k", "K", keys), v = in("v", "K", keys),
+                    shape = node(g, op::Shape{}, {k});
+      const auto part = [&](int64_t first, int64_t last) {
+        return node(g, op::Slice{}, {shape, integers(g, {first}), integers(g, {last})});
+      };
+      const auto list = [&](const std::vector<ValueId>& parts) {
+        return node(g, op::Concat{.axis = 0}, parts);
+      };
+      const ValueId steps = part(-2, -1), last = part(-1, INT64_MAX),
+                    rows = node(g, op::Reshape{}, {k, list({integers(g, {-1}), steps, last})}),
+                    columns = node(g, op::Transpose{{0, 2, 1}}, {rows}),
+                    swapped = node(g, op::Reshape{}, {columns, list({part(INT64_MIN, -2), last, steps})}),
+                    root = number(g, std::sqrt(0.3f)),
+                    scores = node(g, op::MatMul{},
+                                  {node(g, op::Mul{}, {q, root}), node(g, op::Mul{}, {swapped, root})});
+      g.add_output("y", node(g, op::MatMul{}, {softmax(g, scores), v}));
+      return g;
+    };
+    test::check_pass(fuse_attention, build, operands(), 1, 1e-6);
+  }
 }
 
 }  // namespace

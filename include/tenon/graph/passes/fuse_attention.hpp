@@ -4,12 +4,14 @@
 // and V, are left out, because attention computes in float anyway. K and V that repeat heads (Unsqueeze,
 // Expand, Reshape) are read unrepeated. The batch and the heads may be joined in one axis. If Q, K and V are
 // transposes of (batch, steps, heads, size), and the result is transposed back, it reads and writes (batch,
-// steps, heads * size). K^T to which a Concat adds columns, of a State's pair, becomes a Concat of rows.
+// steps, heads * size). K^T may be transposed with the batch and the heads in one axis. K^T to which a Concat
+// adds columns, of a State's pair, becomes a Concat of rows.
 #pragma once
 
 #include "tenon/graph/fused/fused_attention.hpp"
 #include "tenon/graph/passes/match.hpp"
 #include "tenon/op/families/copy_along.hpp"
+#include "tenon/op/generator/constant_of_shape.hpp"
 #include "tenon/op/logical/not.hpp"
 #include "tenon/op/math/expand.hpp"
 #include "tenon/op/math/mat_mul.hpp"
@@ -48,6 +50,12 @@ class Attentions {
         around.push_back(narrowing);
         weights = p_.node(narrowing).outputs[0];
       }
+      const int joining = p_.only_reader(weights);
+      const bool joins = joining >= 0 && rank == 4 && p_.node(joining).op.as<op::Reshape>() != nullptr &&
+                         dims(p_.node(joining).outputs[0]).ranked() &&
+                         dims(p_.node(joining).outputs[0]).rank() == 3;
+      if (joins) around.push_back(joining), weights = p_.node(joining).outputs[0];
+      joining_ = joins ? joining : -1;
       const int last = p_.only_reader(weights);
       if (last < 0 || !p_.node(last).op.as<op::MatMul>() || p_.node(last).inputs[0] != weights)
         return p_.skipped(n, "its result does not go to a MatMul alone");
@@ -164,6 +172,10 @@ class Attentions {
     return v;
   }
 
+  ValueId unscaled(ValueId v) const {
+    double scale = 1;
+    return unscaled(v, scale);
+  }
   /// Whether v is what a softmax is computed of: the product of q_ and the transpose of another value,
   /// scaled, capped and masked by at most `masks` nodes. Records the nodes whose results have a row for each
   /// query.
@@ -173,43 +185,44 @@ class Attentions {
     const ValueId x = unscaled(v, factor, &through);
     const int n = p_.maker(x);
     if (n < 0) return false;
-    if (!find_product(n) && (masks == 0 || (!find_capped(n, factor, masks) && !find_masked(n, masks))))
-      return false;
+    if (!find_product(n) && (masks == 0 || (!find_capped(n, masks) && !find_masked(n, masks)))) return false;
     if (factor != 1) {
       for (Masking& m : masks_) {
         if (m.kind == Masking::Kind::addend || factor < 0) return false;
         m.number *= factor;
       }
-      scale_ *= factor;
+      scale_ *= factor, softcap_ *= std::abs(factor);
     }
     nodes_.insert(nodes_.end(), through.begin(), through.end());
     return true;
   }
   bool find_product(int n) {
     if (!p_.node(n).op.as<op::MatMul>()) return false;
-    nodes_ = {n}, masks_.clear();
+    nodes_ = {n}, masks_.clear(), reshapes_.clear();
     scale_ = 1, softcap_ = 0;
     product_ = p_.node(n).outputs[0];
     q_ = unscaled(p_.node(n).inputs[0], scale_);
     keys_ = narrow(unscaled(p_.node(n).inputs[1], scale_));
     const int rank = dims(keys_).ranked() ? dims(keys_).rank() : 0;
-    return (rank == 3 || rank == 4) && (made_by<op::Transpose>(p_, keys_) || joins_columns(keys_));
+    return (rank == 3 || rank == 4) &&
+           (made_by<op::Transpose>(p_, keys_) || joins_columns(keys_) || swapped_in_rows(keys_) >= 0);
   }
-  /// Scores factor * tanh(x).
-  bool find_capped(int n, double factor, int masks) {
+  /// Scores tanh(x).
+  bool find_capped(int n, int masks) {
     if (!p_.node(n).op.as<op::Tanh>() || !find_scores(p_.node(n).inputs[0], masks - 1) || !masks_.empty() ||
         softcap_ != 0)
       return false;
-    softcap_ = std::abs(factor);
+    softcap_ = 1;
     nodes_.push_back(n);
     return true;
   }
-  /// Node n masks scores, or changes their rank.
+  /// Node n masks scores, or changes the rank of those of a product of rank 3.
   bool find_masked(int n, int masks) {
     const Graph::Node& node = p_.node(n);
     const std::vector<ValueId>& in = node.inputs;
     const auto found = [&](ValueId scores, Masking m) {
       if (!dims(scores).ranked() || !find_scores(scores, masks - 1)) return false;
+      if (!reshapes_.empty() && dims(scores).rank() == 3) return false;
       m.scores = scores;
       masks_.push_back(m);
       nodes_.push_back(n);
@@ -227,17 +240,11 @@ class Attentions {
       for (const int k : {0, 1})
         if (const std::optional<double> least = number(p_, in[1 - k], in[k]))
           if (found(in[k], {at_least, -1, -1, true, *least})) return true;
-    if (node.op.as<op::Reshape>() && keeps_rows(n) && find_scores(in[0], masks - 1)) {
-      nodes_.push_back(n);
+    if (node.op.as<op::Reshape>() && find_scores(in[0], masks - 1) && dims(keys_).rank() == 3) {
+      nodes_.push_back(n), reshapes_.push_back(n);
       return true;
     }
     return false;
-  }
-  /// Whether a Reshape joins or separates the batch and the heads of scores.
-  bool keeps_rows(int n) const {
-    const Dims &from = dims(p_.node(n).inputs[0]), &to = dims(p_.node(n).outputs[0]);
-    return from.ranked() && to.ranked() && from.rank() + to.rank() == 7 &&
-           (from.rank() == 3 || from.rank() == 4) && to[to.rank() - 1].same(from[from.rank() - 1]);
   }
   /// Whether a masking applies to scores (batch, heads, queries, keys): a Reshape may make others of their
   /// elements before it.
@@ -245,14 +252,29 @@ class Attentions {
     if (mask.value < 0) return true;
     const Dims &m = dims(mask.value), &masked = dims(mask.scores);
     if (!m.ranked() || m.rank() > masked.rank()) return false;
-    if (masked.rank() == 3) return (m.rank() < 3 || m[0].is(1)) && stretches(mask, scores);
+    if (masked.rank() == 3)
+      return joins_rows(mask) ? has_rows(m[0], p_.maker(unscaled(mask.value)), scores)
+                              : stretches(mask, scores);
     return masked[1].same(scores[1]) && (masked[0].same(scores[0]) || masked[2].same(scores[2]));
+  }
+  /// Whether a masking has the batch and the heads in one axis.
+  bool joins_rows(const Masking& mask) const {
+    return mask.value >= 0 && dims(mask.scores).rank() == 3 && dims(mask.value).rank() == 3 &&
+           !dims(mask.value)[0].is(1);
+  }
+  /// Whether an extent that node n makes, perhaps the first one of a list that it reads, is the batch by the
+  /// heads of `q`.
+  bool has_rows(Dim extent, int n, const Dims& q) const {
+    if (extent.same(q[0] * q[1]) || extent.same(dims(product_)[0])) return true;
+    const bool reshapes = n >= 0 && p_.node(n).op.as<op::Reshape>() != nullptr;
+    if (!reshapes && (n < 0 || p_.node(n).op.as<op::ConstantOfShape>() == nullptr)) return false;
+    return is_product(first_element(p_.node(n).inputs[reshapes ? 1 : 0]), q[0], q[1]);
   }
   /// Whether a masking leaves the extents of scores as they are. If it has more keys, V does not fit.
   bool stretches(const Masking& mask, const Dims& scores) const {
     if (mask.value < 0) return true;
     const Dims& m = dims(mask.value);
-    for (int k = 2; k <= m.rank(); ++k) {
+    for (int k = 2; k <= (joins_rows(mask) ? 2 : m.rank()); ++k) {
       const Dim a = m[m.rank() - k], b = scores[4 - k];
       if (!a.is(1) && !a.same(b) && !(b.known() && b.value() > 1)) return false;
     }
@@ -266,8 +288,24 @@ class Attentions {
   bool chooses_alone() const {
     return masks_.size() == 1 && masks_[0].kind == Masking::Kind::choice && masks_[0].number < 0;
   }
-  /// The sum of all maskings, or -1; of a choice alone, which keys are shown.
-  ValueId mask(int n) {
+  /// Whether the scores of a product of rank 3 are always (batch, heads, queries, keys) or have its axes. If
+  /// all but one of the extents that a Reshape makes are these, the last one is as well, because numbers that
+  /// a mask adds would fit neither it nor V.
+  bool keeps_axes(const Dims& q) const {
+    const Dims& product = dims(product_);
+    const auto keeps = [&](int n) {
+      const Dims& made = dims(p_.node(n).outputs[0]);
+      if (!made.ranked() || (made.rank() != 3 && made.rank() != 4)) return false;
+      if (made.rank() == 4)
+        return made[0].same(q[0]) + made[1].same(q[1]) + made[2].same(q[2]) + made[3].same(product[2]) >= 3;
+      return has_rows(made[0], n, q) + (made[1].same(product[1]) || made[1].same(q[2])) +
+                 made[2].same(product[2]) >=
+             2;
+    };
+    return std::ranges::all_of(reshapes_, keeps) && (joining_ < 0 || keeps(joining_));
+  }
+  /// What all maskings add to scores, or -1; of a choice alone, which keys are shown.
+  ValueId mask(int n, ValueId q) {
     const auto constant = [&](double number) {
       AnyTensor t = op::zeros(type(product_), {});
       visit_types<float, float16, bfloat16>(
@@ -278,6 +316,8 @@ class Attentions {
       return p_.add_node(n, AnyOperator::make<Op, fused_types.tensor>(op), {a, b})[0];
     };
     ValueId sum = -1;
+    for (Masking& m : masks_)
+      if (joins_rows(m)) m.value = apart(n, m.value, q);
     if (chooses_alone())
       return masks_[0].shown ? masks_[0].value
                              : p_.add_node(n, AnyOperator::make(op::Not{}), {masks_[0].value})[0];
@@ -286,16 +326,24 @@ class Attentions {
         if (sum >= 0) sum = node(op::Max{}, sum, constant(m.number));
         continue;
       }
-      ValueId addend = m.value;
       if (m.kind == Masking::Kind::choice) {
-        const ValueId yes = constant(m.shown ? 0 : m.number), no = constant(m.shown ? m.number : 0);
-        addend = p_.add_node(n, AnyOperator::make(op::Where{}), {m.value, yes, no})[0];
+        ValueId yes = sum < 0 ? constant(0) : sum, no = constant(m.number);
+        if (!m.shown) std::swap(yes, no);
+        sum = p_.add_node(n, AnyOperator::make(op::Where{}), {m.value, yes, no})[0];
+        continue;
       }
-      sum = sum < 0 ? addend : node(op::Add{}, sum, addend);
+      sum = sum < 0 ? m.value : node(op::Add{}, sum, m.value);
     }
     return sum;
   }
 
+  /// v (batch * heads, m, n) as (batch, heads, m, n), the first extents those of q.
+  ValueId apart(int n, ValueId v, ValueId q) {
+    const ValueId first = p_.add_node(n, AnyOperator::make(op::Shape{.end = 2}), {q})[0],
+                  rest = p_.add_node(n, AnyOperator::make(op::Shape{.start = 1}), {v})[0],
+                  all = p_.add_node(n, AnyOperator::make(op::Concat{.axis = 0}), {first, rest})[0];
+    return p_.add_node(n, AnyOperator::make(op::Reshape{}), {v, all})[0];
+  }
   /// (batch, heads, steps, size) of which a Reshape makes v by joining the batch and the heads, or -1.
   ValueId separated(ValueId v) const {
     const Graph::Node* const reshape = made_by<op::Reshape>(p_, v);
@@ -328,6 +376,20 @@ class Attentions {
     const Graph::Node* const concat = p_.caches().empty() ? nullptr : made_by<op::Concat>(p_, v);
     const auto* op = concat ? concat->op.as<op::Concat>() : nullptr;
     return op != nullptr && op->axis && of_rank_4(v) && resolve_axis(*op->axis, 4) == 3;
+  }
+  /// Keys of which a Reshape to three axes, a Transpose and a Reshape make v, their K^T; or -1.
+  ValueId swapped_in_rows(ValueId v) const {
+    const Graph::Node* const apart = made_by<op::Reshape>(p_, v);
+    const Graph::Node* const swap = apart ? made_by<op::Transpose>(p_, apart->inputs[0]) : nullptr;
+    const Graph::Node* const joined = swap ? made_by<op::Reshape>(p_, swap->inputs[0]) : nullptr;
+    if (joined == nullptr || !std::ranges::equal(swap->op.as<op::Transpose>()->perm, std::array{0, 2, 1}))
+      return -1;
+    const ValueId k = joined->inputs[0];
+    if (!of_rank_4(k) || !of_rank_4(v)) return -1;
+    const Dims &from = dims(k), &rows = dims(swap->inputs[0]), &to = dims(v);
+    const bool swaps = rows[1].same(from[2]) && rows[2].same(from[3]) && to[0].same(from[0]) &&
+                       to[1].same(from[1]) && to[2].same(from[3]);
+    return swaps ? k : -1;
   }
   static bool swaps_last(const Graph::Node* n) {
     const auto* op = n == nullptr ? nullptr : n->op.as<op::Transpose>();
@@ -370,6 +432,21 @@ class Attentions {
     return joins_heads ? x : v;
   }
 
+  /// Shape of what a Reshape makes is the list that it reads, where that has no 0 or -1: nothing has to be
+  /// repeated for its extents.
+  void serve_shapes(ValueId v) {
+    const Graph::Node* const reshape = made_by<op::Reshape>(p_, v);
+    const ValueId list = reshape ? reshape->inputs[1] : -1;
+    if (list < 0) return;
+    const op::PropagatedData& known = p_.info(list).propagated;
+    if (!known.known() || known.size() != dims(v).rank()) return;
+    for (int d = 0; d < known.size(); ++d)
+      if (!known[d].same(dims(v)[d])) return;
+    for (const int m : std::vector<int>(p_.readers(v).begin(), p_.readers(v).end()))
+      if (const auto* shape = p_.node(m).op.as<op::Shape>(); shape && shape->start == 0 && !shape->end)
+        p_.redirect(p_.node(m).outputs[0], list);
+  }
+
   void put(int n, int last) {
     if (!is_fused_type(p_, q_) || !fits(p_, last))
       return p_.skipped(n, "it is of no float32, float16 or bfloat16, or V does not fit");
@@ -387,17 +464,22 @@ class Attentions {
       }
       k = transpose->inputs[0];
       if (in_order) k = narrow(unscaled(k, scale_));
+    } else if (const ValueId rows = swapped_in_rows(k); rows >= 0) {
+      k = narrow(unscaled(rows, scale_));
     }
     ValueId with_heads = keys_;
+    const bool joined = rank == 3 && !of_rank_4(p_.node(last).inputs[0]);
     if (rank == 3) {
-      q = separated(q), v = separated(v), with_heads = k = in_order ? separated(k) : -1;
-      if (q < 0 || k < 0 || v < 0 || !dims(v)[3].same(dims(q)[3]))
+      q = separated(q), with_heads = k = in_order ? separated(k) : -1;
+      if (joined) v = separated(v);
+      if (q < 0 || k < 0 || v < 0 || (joined && !dims(v)[3].same(dims(q)[3])))
         return p_.skipped(n, "it is of rank 3, and not known to join the batch and the heads of Q, K and V");
     }
     for (const ValueId x : {q, with_heads, v})
       for (int d = 0; d < 2; ++d)
         if (!of_rank_4(x) || !dims(x)[d].same(dims(q)[d]))
           return p_.skipped(n, "the batches and heads of Q, K and V are not known to be the same");
+    if (!keeps_axes(dims(q))) return p_.skipped(n, "its result is not known to have the axes of the scores");
     const Dims scores{dims(q)[0], dims(q)[1], dims(q)[2], Dim()};
     bool widens = false;
     for (const Masking& m : masks_) {
@@ -409,10 +491,12 @@ class Attentions {
     }
     if (!std::isfinite(scale_) || !std::isfinite(softcap_)) return p_.skipped(n, "the scale is not finite");
     if (const ValueId few_k = narrow(unrepeated(k)), few_v = narrow(unrepeated(v));
-        in_order && few_k != k && few_v != v && dims(few_k)[1].same(dims(few_v)[1]))
+        in_order && few_k != k && few_v != v && dims(few_k)[1].same(dims(few_v)[1])) {
+      for (const ValueId repeated : {k, v}) serve_shapes(repeated);
       k = few_k, v = few_v;
+    }
     p_.applied(n, "fused with ", p_.label(last), " and the product before it into Attention");
-    const ValueId addend = mask(n);
+    const ValueId addend = mask(n, q);
     if (!in_order) k = p_.add_node(p_.maker(keys_), AnyOperator::make(op::Transpose{perm}), {k})[0];
     else if (k == keys_) k = joined_rows(k);
     std::vector<ValueId> operands{q, k, v};
@@ -427,8 +511,8 @@ class Attentions {
     for (ValueId& x : operands) {
       if (back < 0) break;
       x = p_.node(p_.maker(x)).inputs[0];
-      const ValueId joined = extents({0, 0, (dims(x)[2] * dims(x)[3]).value()});
-      x = p_.add_node(n, AnyOperator::make(op::Reshape{}), {x, joined})[0];
+      const ValueId packed = extents({0, 0, (dims(x)[2] * dims(x)[3]).value()});
+      x = p_.add_node(n, AnyOperator::make(op::Reshape{}), {x, packed})[0];
     }
     if (back >= 0) attention.heads = heads.value();
     if (addend >= 0) operands.push_back(addend);
@@ -436,14 +520,14 @@ class Attentions {
     const DType made = type(p_.node(last).outputs[0]);
     const op::Cast narrowing{.to = static_cast<int64_t>(made)};
     const bool narrows = made != type(q);
-    if (back < 0 && rank == 4 && !narrows) return p_.replace(last, std::move(op), std::move(operands), n);
+    if (back < 0 && !joined && !narrows) return p_.replace(last, std::move(op), std::move(operands), n);
     ValueId y = p_.add_node(n, std::move(op), std::move(operands))[0];
-    if (back < 0 && rank == 4) return p_.replace(last, AnyOperator::make(narrowing), {y});
+    if (back < 0 && !joined) return p_.replace(last, AnyOperator::make(narrowing), {y});
     if (narrows) y = p_.add_node(n, AnyOperator::make(narrowing), {y})[0];
     const auto reshape = [&](int m, ValueId to) { p_.replace(m, AnyOperator::make(op::Reshape{}), {y, to}); };
     if (back >= 0) return reshape(back, extents({0, 0, heads.value(), size.value()}));
-    const ValueId joined = p_.node(p_.maker(product_)).inputs[0];
-    reshape(last, p_.add_node(n, AnyOperator::make(op::Shape{}), {joined})[0]);
+    const ValueId rows = p_.node(p_.maker(product_)).inputs[0];
+    reshape(last, p_.add_node(n, AnyOperator::make(op::Shape{}), {rows})[0]);
   }
 
   /// Whether a node swaps the axes of heads and steps.
@@ -474,6 +558,8 @@ class Attentions {
   ValueId q_ = -1, keys_ = -1, product_ = -1;  // keys_ is K^T
   double scale_ = 1, softcap_ = 0;
   bool nan_is_zero_ = false;
+  std::vector<int> reshapes_;  // of the scores
+  int joining_ = -1;           // the Reshape of the weights, or -1
 };
 
 }  // namespace detail

@@ -7,11 +7,14 @@
 
 #include "tenon/graph/fused/cached_attention.hpp"
 #include "tenon/graph/fused/fused_attention.hpp"
+#include "tenon/graph/fused/scatter_rows.hpp"
 #include "tenon/graph/passes/match.hpp"
 #include "tenon/op/nn/attention.hpp"
 #include "tenon/op/tensor/cast.hpp"
 #include "tenon/op/tensor/concat.hpp"
 #include "tenon/op/tensor/gather.hpp"
+#include "tenon/op/tensor/reshape.hpp"
+#include "tenon/op/tensor/scatter_nd.hpp"
 #include "tenon/op/tensor/shape.hpp"
 #include "tenon/op/tensor/transpose.hpp"
 #include "tenon/op/tensor/unsqueeze.hpp"
@@ -36,8 +39,11 @@ class KeptCaches {
       if (rows_[c].node >= 0 && rows_[c].attention < 0) append(c);
     for (std::size_t c = 0; c < rows_.size(); ++c)
       if (rows_[c].attention >= 0) replace_attention(c);
-    for (std::size_t k = 0; k < pairs(); ++k)
-      if (rows_[2 * k].node < 0) find_update(k);
+    for (std::size_t k = 0; k < pairs(); ++k) {
+      if (rows_[2 * k].node >= 0) continue;
+      find_scatter(k);
+      find_update(k);
+    }
     for (std::size_t c = 0; c < rows_.size(); ++c)
       if (rows_[c].node >= 0 && rows_[c].fresh != present(c / 2)) serve_readers(c);
     count_steps();
@@ -93,6 +99,15 @@ class KeptCaches {
     r.past = pair(k).past, r.present = present(k);
     look_through_transposes(k, r);
     look_through_casts(k, r);
+    if (r.stacking < 0) look_through_copy(k, r);
+  }
+  /// A present that is made by a Cast without effect.
+  void look_through_copy(std::size_t k, Rows& r) const {
+    const int n = p_.maker(r.present);
+    const auto* cast = n < 0 ? nullptr : p_.node(n).op.as<op::Cast>();
+    if (cast == nullptr || !is_unread(k) || p_.info(p_.node(n).inputs[0]).type != p_.info(r.present).type)
+      return;
+    r.stacking = n, r.present = p_.node(n).inputs[0];
   }
   /// The past is read by Gathers of either half, and node n stacks the halves of the present.
   bool find_halves(std::size_t k, int n) {
@@ -191,13 +206,15 @@ class KeptCaches {
     const Dims& fresh = p_.info(in[1]).dims;
     const bool is_half = pair(c / 2).stacked;
     if (!is_half && fresh.ranked() && concat->axis)
-      pair(c / 2).axis = resolve_axis(*concat->axis, fresh.rank());
+      pair(c / 2).axis = axis_of_past(c / 2, resolve_axis(*concat->axis, fresh.rank()));
     if (!fresh.ranked() || fresh.rank() != 4 || !concat->axis || resolve_axis(*concat->axis, 4) != 2 ||
         !is_fused_type(p_, in[1]))
       return p_.skipped(n, "it does not append steps of (batch, heads, steps, size)");
     if (!fits_cache(c, in[1])) return p_.skipped(n, wide_steps);
     keep(c, n, in[1], 0, -1);
   }
+  /// The axis of pair k's past that is `axis` of what the graph adds steps to.
+  int axis_of_past(std::size_t k, int axis) const { return pair(k).columns && axis > 1 ? 5 - axis : axis; }
   /// Presents k and v are an Attention's present_key and present_value.
   void find_attention(std::size_t k, std::size_t v) {
     if (k == v || rows_[k].present < 0 || rows_[v].present < 0 || rows_[k].node >= 0 || rows_[v].node >= 0)
@@ -213,7 +230,7 @@ class KeptCaches {
         operand(6) >= 0)  // the number of keys that count, which there is without a past alone
       return;
     for (const std::size_t c : {k, v})
-      if (!pair(c / 2).stacked) pair(c / 2).axis = 2;
+      if (!pair(c / 2).stacked) pair(c / 2).axis = axis_of_past(c / 2, 2);
     if (node.outputs.size() > 3 && (!p_.readers(node.outputs[3]).empty() || p_.is_output(node.outputs[3])))
       return p_.skipped(n, "its scores are read");
     const Dims &q = p_.info(node.inputs[0]).dims, &value = p_.info(node.inputs[2]).dims;
@@ -248,18 +265,50 @@ class KeptCaches {
     keep(2 * k, n, present(k), 0, -1);
   }
 
-  /// The present is the past with rows written, and the past has no other readers.
+  /// A present that a ScatterND makes of the past with its steps in front, and a Transpose turns back, is the
+  /// past with rows written.
+  void find_scatter(std::size_t k) {
+    const ValueId past = pair(k).past;
+    const int last = is_open(k) && past >= 0 ? p_.maker(present(k)) : -1;
+    const auto* back = last < 0 ? nullptr : p_.node(last).op.as<op::Transpose>();
+    const int n = back ? p_.maker(p_.node(last).inputs[0]) : -1;
+    const auto* scatter = n < 0 ? nullptr : p_.node(n).op.as<op::ScatterND>();
+    const Graph::Node* const front = scatter ? made_by<op::Transpose>(p_, p_.node(n).inputs[0]) : nullptr;
+    if (front == nullptr || front->inputs[0] != past || scatter->reduction != "none" ||
+        p_.only_reader(p_.node(n).outputs[0]) != last || !is_fused_type(p_, past))
+      return;
+    const ValueId places = p_.node(n).inputs[1], rows = p_.node(n).inputs[2];
+    const Dims &d = p_.info(past).dims, &index = p_.info(places).dims;
+    if (!d.ranked() || !index.ranked() || index.rank() != 2 || !index[1].is(1)) return;
+    const int axis = front->op.as<op::Transpose>()->source(0, d.rank());
+    Ints perm;
+    for (int a = 0; a < d.rank(); ++a) {
+      const int in_front = a == axis ? 0 : a < axis ? a + 1 : a;
+      if (front->op.as<op::Transpose>()->source(in_front, d.rank()) != a ||
+          back->source(a, d.rank()) != in_front)
+        return;
+      perm.push_back(in_front);
+    }
+    const ValueId list = p_.add_constant({}, AnyTensor(Tensor<int64_t>(Extents{1}, {-1}))),
+                  at = p_.add_node(last, AnyOperator::make(op::Reshape{}), {places, list})[0],
+                  turned = p_.add_node(last, AnyOperator::make(op::Transpose{perm}), {rows})[0];
+    p_.replace(last, AnyOperator::make(ScatterRows{axis}), {past, turned, at});
+  }
+  /// The present is the past with rows written, and nothing else reads the past's elements.
   void find_update(std::size_t k) {
     const int n = is_open(k) && pair(k).past >= 0 ? p_.maker(present(k)) : -1;
-    if (n < 0 || p_.only_reader(pair(k).past) != n) return;
+    if (n < 0 || only_use(pair(k).past) != n) return;
     const Graph::Node& node = p_.node(n);
     pair(k).updated = std::ranges::any_of(node.op.spec().updates, [&](const op::Update& u) {
       const auto in = static_cast<std::size_t>(u.input), out = static_cast<std::size_t>(u.output);
       return in < node.inputs.size() && node.inputs[in] == pair(k).past && out < node.outputs.size() &&
              node.outputs[out] == present(k);
     });
-    pair(k).dropped = pair(k).updated && node.op.drops_rows();
-    pair(k).least_rows = pair(k).updated ? node.op.least_rows() : 0;
+    if (!pair(k).updated) return;
+    pair(k).dropped = node.op.drops_rows();
+    pair(k).least_rows = node.op.least_rows();
+    if (pair(k).dropped) p_.skipped(n, "'", name(k), "' is copied in every run, because it loses rows");
+    else p_.applied(n, "writes rows of '", name(k), "' in place");
   }
 
   void append(std::size_t c) {

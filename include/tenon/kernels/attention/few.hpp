@@ -177,7 +177,7 @@ class FewQueries {
         return uncontracted(std::exp(static_cast<double>(state(slot).most) - shift) * state(slot).total);
       };
       for (int64_t slot = 0; slot < slots; ++slot) total += share(slot);
-      open = !a_.nan_is_zero || !std::isnan(total);
+      open = !a_.nan_is_zero || total > 0;  // 0: all scores are -infinity
       for (int64_t slot = 0; slot < slots; ++slot) factors[slot] = static_cast<float>(share(slot) / total);
       const CachedRows<float> sums{sums_ + at * a_.value_size, rows_ * a_.value_size, slots, a_.value_size};
       if (open) cached_sums(sums, {factors, slots, 1}, {y, a_.value_size, 1});
