@@ -18,15 +18,19 @@ class DecoderWriter {
   static constexpr int64_t vocabulary = 160, heads = 4, kv_heads = 2, size = 16, width = heads * size,
                            inner = 128, rows = 320;
 
-  DecoderWriter(DecoderKind kind, uint32_t seed) : form_(kind.form), weights_(kind.weights), state_(seed) {}
+  DecoderWriter(DecoderKind kind, uint32_t seed)
+      : form_(kind.form),
+        weights_(kind.weights),
+        by_rows_(kind.groups_queries()),
+        fixed_rows_(kind.has_fixed_rows()),
+        state_(seed) {}
 
   Model take(int layers) {
     const std::string type = half() ? "float16" : "float";
-    const std::string past = by_rows() ? "past_rows" : form_ == Form::scatter ? std::to_string(rows) : "past";
+    const std::string past = by_rows_ ? "past_rows" : fixed_rows_ ? std::to_string(rows) : "past";
     std::string inputs = "int64[batch, steps] input_ids", outputs = type + "[batch, steps, n] logits";
-    inputs +=
-        form_ == Form::scatter ? ", int64[steps] cache_position" : ", int64[batch, total] attention_mask";
-    if (!by_rows()) inputs += ", int64[batch, steps] position_ids";
+    inputs += fixed_rows_ ? ", int64[steps] cache_position" : ", int64[batch, total] attention_mask";
+    if (!by_rows_) inputs += ", int64[batch, steps] position_ids";
     for (int layer = 0; layer < layers; ++layer)
       for (const std::string kind : {"key", "value"}) {
         const std::string end = str_cat(".", layer, ".", kind),
@@ -43,9 +47,9 @@ class DecoderWriter {
     for (int layer = 0; layer < layers; ++layer) {
       std::string y = norm(x, before);
       y = attend(layer, y);
-      if (!by_rows()) x = op("Add", {x, y}), y.clear();
+      if (!by_rows_) x = op("Add", {x, y}), y.clear();
       y = gated(norm(x, y));
-      if (by_rows()) before = y;
+      if (by_rows_) before = y;
       else x = op("Add", {x, y});
     }
     const std::string head = real({width, vocabulary}, 1.0 / 1024);
@@ -59,9 +63,8 @@ class DecoderWriter {
 
  private:
   bool half() const { return weights_ == Weights::float16; }
-  bool by_rows() const { return form_ == Form::group_query || form_ == Form::packed_group_query; }
-  bool elementary() const { return form_ == Form::concat || form_ == Form::mixed; }
-  int opset() const { return elementary() || by_rows() ? 18 : form_ == Form::scatter ? 24 : 23; }
+  bool elementary() const { return form_ == Form::concat || form_ == Form::mixed || form_ == Form::indexed; }
+  int opset() const { return elementary() || by_rows_ ? 18 : form_ == Form::scatter ? 24 : 23; }
 
   /// How a layer's attention is written.
   enum class Export : uint8_t {
@@ -70,10 +73,12 @@ class DecoderWriter {
     joined,   // the batch and the heads are one axis, the mask has a bound
     capped,   // scores are capped, and weights that are NaN are 0
     columns,  // the past has the transposes of keys
+    turned,   // keys are transposed with the batch and the heads in one axis
+    apart,    // the same for the product alone, and an addend that is 0
   };
   Export export_of(int layer) const {
     if (form_ != Form::mixed) return Export::plain;
-    return static_cast<Export>(1 + (layer + static_cast<int>(weights_)) % 4);
+    return static_cast<Export>(1 + (layer + static_cast<int>(weights_)) % 6);
   }
 
   /// The heads of keys and values.
@@ -186,6 +191,10 @@ class DecoderWriter {
       const std::string angles =
           op("Unsqueeze", {op("Concat <axis = -1>", {half_angles, half_angles}), list({1})});
       cosines_ = as_model(op("Cos", {angles})), sines_ = as_model(op("Sin", {angles}));
+      if (form_ == Form::indexed) {
+        mask_ = op("Where", {earlier_rows(), number(0), number(-65504)});
+        return;
+      }
       const std::string earlier = earlier_keys(), tokens = mask_of_tokens();
       mask_ = op("Where", {op("And", {earlier, tokens}), number(0), number(-65504)});
       if (form_ == Form::concat) return;
@@ -206,9 +215,8 @@ class DecoderWriter {
       const std::string last = op("Slice", {"cache_position", list({-1}), list({rows})});
       writes_ = op("Expand", {first, batch});
       counts_ = op("Expand", {op("Add", {last, list({1})}), batch});
-      const std::string keys = filled<int64_t>({rows}, [k = 0]() mutable { return k++; });
-      mask_ = op("LessOrEqual", {keys, op("Unsqueeze", {"cache_position", list({1})})});
-    } else if (by_rows()) {
+      mask_ = earlier_rows();
+    } else if (by_rows_) {
       const std::string tokens = op("ReduceSum <keepdims = 0>", {"attention_mask", list({1})});
       counts_ = op("Cast <to = 6>", {op("Sub", {tokens, list({1})})});
       const std::string total =
@@ -231,6 +239,11 @@ class DecoderWriter {
     const std::string queries = op("Range", {op("Squeeze", {past}), end, one});
     return op("LessOrEqual", {keys, op("Unsqueeze", {queries, list({1})})});
   }
+  /// The same of all rows, (steps, rows).
+  std::string earlier_rows() {
+    const std::string keys = filled<int64_t>({rows}, [k = 0]() mutable { return k++; });
+    return op("LessOrEqual", {keys, op("Unsqueeze", {"cache_position", list({1})})});
+  }
   /// Which keys are tokens, (batch, 1, 1, total).
   std::string mask_of_tokens() {
     return op("Unsqueeze", {op("Cast <to = 9>", {"attention_mask"}), list({1, 2})});
@@ -247,7 +260,7 @@ class DecoderWriter {
       const std::string root = op("Sqrt", {op("Add", {mean, filled<float>({}, [] { return 1e-5; })})});
       return op("Mul", {scale, as_model(op("Div", {wide, root}))});
     }
-    if (!by_rows()) return op("RMSNormalization <axis = -1, epsilon = 1e-5>", {x, scale});
+    if (!by_rows_) return op("RMSNormalization <axis = -1, epsilon = 1e-5>", {x, scale});
     if (y.empty()) return op("SimplifiedLayerNormalization <axis = -1, epsilon = 1e-5>", {x, scale});
     const std::vector<std::string> of = ops("com.microsoft.SkipSimplifiedLayerNormalization <epsilon = 1e-5>",
                                             {x, y, scale}, 4, {name(), "", "", name()});
@@ -304,13 +317,26 @@ class DecoderWriter {
     } else if (form_ == Form::mixed) {
       y = exported(layer, q, k, v, results);
     } else {
-      k = repeated(ops("Concat <axis = 2>", {past("key"), k}, 1, {results[1]})[0]);
-      v = repeated(ops("Concat <axis = 2>", {past("value"), v}, 1, {results[2]})[0]);
-      const std::string scores = op("MatMul", {q, op("Transpose <perm = [0, 1, 3, 2]>", {k})});
-      const std::string masked = op("Add", {op("Mul", {scores, number(1 / std::sqrt(size))}), mask_});
-      y = op("MatMul", {op("Softmax <axis = -1>", {masked}), v});
+      const auto extend = [&](const char* kind, const std::string& fresh, const std::string& result) {
+        return repeated(form_ == Form::indexed
+                            ? written(past(kind), fresh, result)
+                            : ops("Concat <axis = 2>", {past(kind), fresh}, 1, {result})[0]);
+      };
+      k = extend("key", k, results[1]), v = extend("value", v, results[2]);
+      const std::string x = scaled(op("MatMul", {q, op("Transpose <perm = [0, 1, 3, 2]>", {k})}));
+      y = op("MatMul", {op("Softmax <axis = -1>", {masked(x)}), v});
     }
     return projected(side_by_side(y));
+  }
+  /// The past with the rows of `fresh` at cache_position.
+  std::string written(const std::string& past, const std::string& fresh, const std::string& result) {
+    const std::string others = op("Gather", {op("Shape", {past}), list({0, 1, 3})}),
+                      extents = op("Concat <axis = 0>", {op("Shape", {"cache_position"}), others}),
+                      front = op("Transpose <perm = [2, 0, 1, 3]>", {past}),
+                      turned = op("Transpose <perm = [2, 0, 1, 3]>", {fresh}),
+                      all = op("ScatterND", {front, op("Unsqueeze", {"cache_position", list({-1})}),
+                                             op("Expand", {turned, extents})});
+    return ops("Transpose <perm = [1, 2, 0, 3]>", {all}, 1, {result})[0];
   }
   std::string exported(int layer, std::string q, std::string k, std::string v,
                        const std::vector<std::string>& results) {
@@ -325,8 +351,21 @@ class DecoderWriter {
       k = extend("key", op("Transpose <perm = [0, 1, 3, 2]>", {k}), "-1");
       return op("MatMul", {op("Softmax <axis = -1>", {masked(scaled(op("MatMul", {q, k})))}), v});
     }
-    k = repeated(extend("key", k, "2")), v = repeated(v);
-    if (as == Export::joined) {
+    const std::string present = extend("key", k, "2");
+    k = repeated(present), v = repeated(v);
+    if (as == Export::turned) {
+      const auto part = [&](int64_t first, int64_t end) {
+        return op("Slice", {op("Shape", {k}), list({first}), list({end})});
+      };
+      const std::string root = number(1 / std::sqrt(std::sqrt(size))), last = part(-1, INT64_MAX),
+                        joined = op("Concat <axis = 0>", {list({-1}), part(-2, -1), last}),
+                        columns = op("Transpose <perm = [0, 2, 1]>", {op("Reshape", {k, joined})}),
+                        apart = op("Concat <axis = 0>", {part(INT64_MIN, -2), last, part(-2, -1)});
+      k = op("Mul", {op("Reshape", {columns, apart}), root});
+      const std::string x = op("Softmax <axis = -1>", {masked(op("MatMul", {op("Mul", {q, root}), k}))});
+      return op("MatMul", {x, v});
+    }
+    if (as == Export::joined || as == Export::apart) {
       const std::string entries = op("Gather", {op("Shape", {"input_ids"}), integer(0)}),
                         steps = op("Gather", {op("Shape", {"input_ids"}), integer(1)}),
                         all = op("Mul", {entries, integer(heads)});
@@ -336,10 +375,23 @@ class DecoderWriter {
         return op("Concat <axis = 0>", lists);
       };
       const std::string rows = extents({all, integer(-1), integer(size)});
-      for (std::string* x : {&q, &k, &v}) *x = op("Reshape", {*x, rows});
-      const std::string keys = op("Gather", {op("Shape", {k}), integer(1)});
+      std::string keys;
+      q = op("Reshape", {q, rows});
+      if (as == Export::joined) {
+        k = op("Reshape", {k, rows}), v = op("Reshape", {v, rows});
+        keys = op("Gather", {op("Shape", {k}), integer(1)});
+      } else {
+        keys = op("Gather", {op("Shape", {present}), integer(2)});
+        k = op("Reshape", {k, extents({all, keys, integer(size)})});
+      }
       std::string x = scaled(op("MatMul", {q, op("Transpose <perm = [0, 2, 1]>", {k})}));
+      if (as == Export::apart) {
+        const std::string zeros = op(half() ? "ConstantOfShape <value = float16[1] {0}>" : "ConstantOfShape",
+                                     {extents({all, steps, keys})});
+        x = op("Add", {zeros, x});
+      }
       x = masked(op("Reshape", {x, extents({entries, integer(heads), steps, keys})}));
+      if (as == Export::apart) return op("MatMul", {op("Softmax <axis = -1>", {x}), v});
       x = op("Max", {x, number(half() ? -65504 : std::numeric_limits<float>::lowest())});
       x = op("Softmax <axis = -1>", {op("Reshape", {x, extents({all, steps, keys})})});
       return op("Reshape", {op("MatMul", {x, v}), extents({entries, integer(heads), steps, integer(size)})});
@@ -382,6 +434,7 @@ class DecoderWriter {
 
   Form form_;
   Weights weights_;
+  bool by_rows_, fixed_rows_;
   uint32_t state_;
   int count_ = 0;
   std::string nodes_;
