@@ -16,6 +16,13 @@ TEST_CASE("AveragePool: cases by hand") {
       {{.kernel_shape = {2}, .strides = {2}}, x, t<float>({1, 1, 2}, {2, 6})},
       {{.dilations = {3}, .kernel_shape = {2}}, x, t<float>({1, 1, 2}, {4, 6})},
       {{.kernel_shape = {2}, .pads = {1, 1}}, x, t<float>({1, 1, 6}, {1, 2, 4, 6, 8, 9})},
+      // An axis of one place, without and with padding.
+      {{.kernel_shape = {2, 1}, .pads = {1, 0, 1, 0}},
+       t<float>({1, 1, 5, 1}, {1, 3, 5, 7, 9}),
+       t<float>({1, 1, 6, 1}, {1, 2, 4, 6, 8, 9})},
+      {{.count_include_pad = 1, .kernel_shape = {2, 1}, .pads = {0, 1, 0, 1}},
+       t<float>({1, 1, 5, 1}, {1, 3, 5, 7, 9}),
+       t<float>({1, 1, 4, 3}, {0, 2, 0, 0, 4, 0, 0, 6, 0, 0, 8, 0})},
       {{.count_include_pad = 1, .kernel_shape = {2}, .pads = {1, 1}},
        x,
        t<float>({1, 1, 6}, {0.5f, 2, 4, 6, 8, 4.5f})},

@@ -203,6 +203,17 @@ struct WindowLayout {
     }
   }
 
+  /// Leaves out axes along which there is one place that is the whole window: kernels work along the last
+  /// axis.
+  void drop_flat_axes() {
+    int kept = 0;
+    for (int k = 0; k < rank; ++k) {
+      if (in[k] == 1 && out[k] == 1 && kernel[k] == 1 && pads_begin[k] == 0) continue;
+      for (int64_t* of : {in, out, kernel, strides, dilations, pads_begin, pads_end}) of[kept] = of[k];
+      ++kept;
+    }
+    rank = std::max(1, kept);
+  }
   /// A kernels::ConvGeometry that points into this object.
   template <class Geometry>
   Geometry geometry(int64_t batch, int64_t groups, int64_t in_channels, int64_t out_channels) const {

@@ -41,7 +41,8 @@ struct AveragePool {
   template <class T>
   void compute(TensorView<const T> x, TensorView<T> y) const {
     if (y.empty()) return;
-    const WindowLayout layout(window(), x.extents(), y.extents(), kernel_shape);
+    WindowLayout layout(window(), x.extents(), y.extents(), kernel_shape);
+    layout.drop_flat_axes();
     auto args = layout.pool<kernels::PoolArgs<compute_t<T>>>(x.extent(0) * x.extent(1));
     Scratch scratch;
     args.x = widen(scratch, x.data(), x.size());

@@ -36,7 +36,8 @@ struct Conv {
   template <class T>
   void compute(TensorView<const T> x, TensorView<const T> w, TensorView<const T> b, TensorView<T> y) const {
     if (y.empty()) return;
-    const WindowLayout layout(window(), x.extents(), y.extents(), w.extents().subspan(2));
+    WindowLayout layout(window(), x.extents(), y.extents(), w.extents().subspan(2));
+    layout.drop_flat_axes();
     Scratch scratch;
     kernels::ConvArgs<compute_t<T>> args;
     args.geometry = layout.geometry<kernels::ConvGeometry>(x.extent(0), group, x.extent(1), y.extent(1));

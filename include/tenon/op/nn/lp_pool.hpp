@@ -13,7 +13,8 @@ template <class T>
 void lp_pool(TensorView<const T> x, const WindowAttributes& window, double p, TensorView<T> y) {
   if (y.empty()) return;
   using C = compute_t<T>;
-  const WindowLayout layout(window, x.extents(), y.extents(), window.kernel_shape);
+  WindowLayout layout(window, x.extents(), y.extents(), window.kernel_shape);
+  layout.drop_flat_axes();
   auto args = layout.pool<kernels::PoolArgs<C>>(x.extent(0) * x.extent(1));
   Scratch scratch;
   args.x = powers_of_magnitudes(scratch, widen(scratch, x.data(), x.size()), x.size(), p);
