@@ -69,6 +69,18 @@ TEST_CASE("one spatial axis") {
   check(build, {{"x", Value(floats<float>({2, 20, 50}, 9))}}, "BlockedConv", 2);
 }
 
+TEST_CASE("two spatial axes, one of them of one place") {
+  const auto build = [] {
+    Network b;
+    const ValueId x = b.g.add_input("x", DType::float32, {2, 20, 50, 1});
+    ValueId y = b.conv(x, 20, 33, {5, 1}, {.dilations = {2, 1}, .pads = {4, 0, 4, 0}, .strides = {2, 1}});
+    y = b.conv(node(b.g, op::Relu{}, {y}), 33, 33, {3, 1}, {.group = 33, .pads = {2, 0, 0, 0}});
+    b.g.add_output("y", b.conv(y, 33, 8, {2, 1}, {.pads = {0, 1, 0, 1}}));
+    return std::move(b.g);
+  };
+  check(build, {{"x", Value(floats<float>({2, 20, 50, 1}, 9))}}, "BlockedConv", 3);
+}
+
 TEST_CASE("values that others read are plain as well") {
   const auto build = [] {
     Network b;

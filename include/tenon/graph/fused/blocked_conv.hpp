@@ -99,7 +99,8 @@ struct BlockedConv {
   template <class T>
   void compute(TensorView<const T> x, TensorView<const T> z, TensorView<T> y) const {
     if (y.empty()) return;
-    const op::WindowLayout l(conv.window(), x.extents(), y.extents(), std::span(extents).subspan(2));
+    op::WindowLayout l(conv.window(), x.extents(), y.extents(), std::span(extents).subspan(2));
+    if (winograd == 0) l.drop_flat_axes();
     // A single spatial axis is the second of two.
     constexpr int64_t ones[2] = {1, 1}, zeros[2] = {0, 0};
     const bool line = l.rank == 1;
