@@ -88,7 +88,7 @@ class RankGraph {
   /// Names the node that the exchanges are for, in messages.
   void set_place(std::string place) { place_ = std::move(place); }
 
-  /// How an input has been read so far.
+  /// The ways in which an input has been read so far.
   const std::vector<Pieces>& reads(ValueId input) const {
     static const std::vector<Pieces> none;
     const auto it = reads_.find(input);
@@ -97,7 +97,10 @@ class RankGraph {
 
   /// This rank's piece of a value that lies as `as` says, -1 if it has none there. Exchanges what is missing.
   ValueId piece(ValueId v, const Pieces& as) {
-    if (whole_.entry(v).source == Graph::Source::input) reads_[v].push_back(as);
+    if (whole_.entry(v).source == Graph::Source::input) {
+      std::vector<Pieces>& reads = reads_[v];
+      if (std::ranges::find(reads, as) == reads.end()) reads.push_back(as);
+    }
     if (pieces(v) == as) return here(v);
     for (const auto& [other, id] : state(v).copies)
       if (other == as) return id;
