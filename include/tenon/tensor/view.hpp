@@ -111,7 +111,7 @@ class TensorView {
   constexpr TensorView() = default;
   /// `data` holds as many elements as the product of `extents`.
   constexpr TensorView(pointer data, std::span<const int64_t> extents)
-      : TensorView(data, Layout<S>(extents), element_count(extents)) {}
+      : data_(data), layout_(extents), count_(element_count(extents)), present_(true) {}
   /// The same where the number of elements is known.
   constexpr TensorView(pointer data, const Layout<S>& layout, int64_t count)
       : data_(data), layout_(layout), count_(count), present_(true) {}
