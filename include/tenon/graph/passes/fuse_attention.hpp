@@ -382,8 +382,7 @@ class Attentions {
     const Graph::Node* const apart = made_by<op::Reshape>(p_, v);
     const Graph::Node* const swap = apart ? made_by<op::Transpose>(p_, apart->inputs[0]) : nullptr;
     const Graph::Node* const joined = swap ? made_by<op::Reshape>(p_, swap->inputs[0]) : nullptr;
-    if (joined == nullptr || !std::ranges::equal(swap->op.as<op::Transpose>()->perm, std::array{0, 2, 1}))
-      return -1;
+    if (joined == nullptr || !is_transpose(*swap, {0, 2, 1})) return -1;
     const ValueId k = joined->inputs[0];
     if (!of_rank_4(k) || !of_rank_4(v)) return -1;
     const Dims &from = dims(k), &rows = dims(swap->inputs[0]), &to = dims(v);
@@ -391,10 +390,7 @@ class Attentions {
                        to[1].same(from[1]) && to[2].same(from[3]);
     return swaps ? k : -1;
   }
-  static bool swaps_last(const Graph::Node* n) {
-    const auto* op = n == nullptr ? nullptr : n->op.as<op::Transpose>();
-    return op != nullptr && std::ranges::equal(op->perm, std::array{0, 1, 3, 2});
-  }
+  static bool swaps_last(const Graph::Node& n) { return is_transpose(n, {0, 1, 3, 2}); }
   /// The transpose of v, which a Concat of columns makes: a Concat of rows, of which v becomes the transpose.
   ValueId joined_rows(ValueId v) {
     const int n = p_.maker(v);
@@ -404,11 +400,11 @@ class Attentions {
     std::vector<ValueId> parts = p_.node(n).inputs;
     for (ValueId& x : parts) {
       const Graph::Node* const maker = made_by<op::Transpose>(p_, x);
-      x = swaps_last(maker) ? maker->inputs[0] : swapped(x);
+      x = maker && swaps_last(*maker) ? maker->inputs[0] : swapped(x);
     }
     const ValueId rows = p_.add_node(n, AnyOperator::make(op::Concat{.axis = 2}), std::move(parts))[0];
     for (const int m : std::vector<int>(p_.readers(v).begin(), p_.readers(v).end()))
-      if (swaps_last(&p_.node(m))) p_.redirect(p_.node(m).outputs[0], rows);
+      if (swaps_last(p_.node(m))) p_.redirect(p_.node(m).outputs[0], rows);
     p_.redirect(v, swapped(rows));
     return rows;
   }
@@ -531,10 +527,7 @@ class Attentions {
   }
 
   /// Whether a node swaps the axes of heads and steps.
-  bool swaps_heads(int n) const {
-    const auto* op = n < 0 ? nullptr : p_.node(n).op.as<op::Transpose>();
-    return op != nullptr && std::ranges::equal(op->perm, std::array{0, 2, 1, 3});
-  }
+  bool swaps_heads(int n) const { return n >= 0 && is_transpose(p_.node(n), {0, 2, 1, 3}); }
   /// Whether these values are transposes of (batch, steps, heads, size) with known heads and sizes.
   bool steps_before_heads(std::span<const ValueId> values) const {
     return std::ranges::all_of(values, [&](ValueId v) {

@@ -155,10 +155,7 @@ class KeptCaches {
     }
     return p_.is_output(v) || p_.is_captured(v) ? -1 : found;
   }
-  bool swaps_last(int n) const {
-    const auto* op = n < 0 ? nullptr : p_.node(n).op.as<op::Transpose>();
-    return op != nullptr && std::ranges::equal(op->perm, std::array{0, 1, 3, 2});
-  }
+  bool swaps_last(int n) const { return n >= 0 && is_transpose(p_.node(n), {0, 1, 3, 2}); }
   /// A past whose transpose is read, and whose present is the transpose of what is made.
   void look_through_transposes(std::size_t k, Rows& r) const {
     const int before = only_use(r.past), after = p_.maker(r.present);

@@ -12,6 +12,7 @@
 #include "tenon/op/math/div.hpp"
 #include "tenon/op/math/mul.hpp"
 #include "tenon/op/math/sum.hpp"
+#include "tenon/op/tensor/transpose.hpp"
 
 namespace tenon::TENON_ABI::passes {
 
@@ -34,6 +35,12 @@ inline const AnyTensor* constant_floats(const Program& program, ValueId v) {
 inline bool fits(const Program& program, int n) {
   const Graph::Node& node = program.node(n);
   return !node.outputs.empty() && program.info(node.outputs[0]).present();
+}
+
+/// Whether a node is a Transpose of this permutation.
+inline bool is_transpose(const Graph::Node& n, std::initializer_list<int64_t> perm) {
+  const auto* const transpose = n.op ? n.op.as<op::Transpose>() : nullptr;
+  return transpose != nullptr && std::ranges::equal(transpose->perm, perm);
 }
 
 /// Whether a node adds two operands.
