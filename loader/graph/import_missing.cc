@@ -18,8 +18,7 @@ std::string_view advice_on(std::string_view domain, std::string_view name, const
     return "EPContext is a part that was compiled for one device: use the model from which it was made";
   if (domain == pack && name == "MatMulFpQ4")
     return "MatMulFpQ4 has weights in the layout of one processor: quantise the original model to "
-           "MatMulNBits, "
-           "which took its place";
+           "MatMulNBits, which took its place";
   if (domain == pack && registry.newest(pack) == 0)
     return "A program that links //:com_microsoft_operators, Tenon::com_microsoft in CMake, and passes a "
            "registry with register_com_microsoft has many of ONNX Runtime's operators";
