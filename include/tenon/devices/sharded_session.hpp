@@ -70,7 +70,8 @@ class ShardedSession {
   /// waits for others does not see its own time limit.
   ///
   /// Error{invalid_argument} for an input that is not there, is kept, or is given on another rank than 0, and
-  /// for a state without kept inputs, or none with them; {not_supported} for RunOptions::outputs and ::last.
+  /// for a state without kept inputs, or none with them; {not_supported} for RunOptions::outputs and
+  /// RunOptions::last.
   [[nodiscard]] Outputs run(const Feeds& feeds = {}, const RunOptions& options = {}) {
     Outputs results;
     detail::abort_on_failure(*transport_, [&] {
