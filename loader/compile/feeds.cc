@@ -2,10 +2,14 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 
 namespace tenon::TENON_ABI::emission {
 
-Dims shaped(const Graph& g, const Graph::ValueEntry& input, const ShapeSet& shapes,
+namespace {
+
+// `used` receives the names that apply.
+Dims stated(const Graph& g, const Graph::ValueEntry& input, const ShapeSet& shapes,
             std::set<std::string_view>& used) {
   Dims dims = input.info.dims;
   for (const auto& [name, extents] : shapes)
@@ -25,18 +29,25 @@ Dims shaped(const Graph& g, const Graph::ValueEntry& input, const ShapeSet& shap
   return dims;
 }
 
-void KnownSymbols::learn(const Dims& declared, const Dims& actual) {
-  if (!declared.ranked() || !actual.ranked() || declared.rank() != actual.rank()) return;
-  for (int k = 0; k < declared.rank(); ++k)
-    if (declared[k].symbolic() && actual[k].known())
-      extents_.emplace(declared[k].symbol(), actual[k].value());
-}
+}  // namespace
 
-Dims KnownSymbols::apply(Dims dims) const {
-  for (int k = 0; dims.ranked() && k < dims.rank(); ++k)
-    if (dims[k].symbolic())
-      if (const auto it = extents_.find(dims[k].symbol()); it != extents_.end()) dims[k] = it->second;
-  return dims;
+InputExtents::InputExtents(const Graph& g, const ShapeSet& shapes, const std::map<ValueId, Extents>& given) {
+  std::set<std::string_view> used;
+  std::map<int32_t, int64_t> symbols;
+  for (const ValueId v : g.inputs()) {
+    const Dims& declared = g.entry(v).info.dims;
+    Dims& dims = dims_[v] = stated(g, g.entry(v), shapes, used);
+    if (const auto value = given.find(v); value != given.end()) dims = Dims(value->second);
+    if (!declared.ranked() || !dims.ranked() || declared.rank() != dims.rank()) continue;
+    for (int k = 0; k < dims.rank(); ++k)
+      if (declared[k].symbolic() && dims[k].known()) symbols.emplace(declared[k].symbol(), dims[k].value());
+  }
+  for (auto& [input, dims] : dims_)
+    for (int k = 0; dims.ranked() && k < dims.rank(); ++k)
+      if (dims[k].symbolic())
+        if (const auto it = symbols.find(dims[k].symbol()); it != symbols.end()) dims[k] = it->second;
+  for (const auto& [name, extents] : shapes)
+    if (!unused_ && !used.contains(name)) unused_ = name;
 }
 
 AnyTensor filled(const op::Info& i, int number) {
@@ -59,18 +70,16 @@ AnyTensor filled(const op::Info& i, int number) {
 }
 
 Feeds feeds_for(const Graph& g, const ShapeSet& shapes, int number) {
-  std::set<std::string_view> used;
   std::string open;
   Feeds feeds;
-  KnownSymbols symbols;
-  for (const ValueId v : g.inputs()) symbols.learn(g.entry(v).info.dims, shaped(g, g.entry(v), shapes, used));
+  const InputExtents extents(g, shapes);
   for (const ValueId v : g.inputs()) {
     const Graph::ValueEntry& e = g.entry(v);
     if (e.content) continue;
     if (e.info.type.kind != Kind::tensor || e.info.type.element == DType::string)
       throw Error(ErrorCode::not_supported, "compile",
                   str_cat("input '", e.name, "' is no tensor of numbers"));
-    const Dims dims = symbols.apply(shaped(g, e, shapes, used));
+    const Dims& dims = extents.of(v);
     if (!dims.known()) {
       std::string text = dims.ranked() ? "" : " of unknown rank";
       for (int k = 0; dims.ranked() && k < dims.rank(); ++k)
@@ -87,10 +96,9 @@ Feeds feeds_for(const Graph& g, const ShapeSet& shapes, int number) {
   if (!open.empty())
     throw Error(ErrorCode::invalid_argument, "compile",
                 str_cat("extents are left open; fix them with --shape NAME=NUMBER or INPUT=1x8x8:", open));
-  for (const auto& [name, extents] : shapes)
-    if (!used.contains(name))
-      throw Error(ErrorCode::invalid_argument, "compile",
-                  str_cat("'", name, "' names no input, and no extent of one that is open"));
+  if (extents.unused())
+    throw Error(ErrorCode::invalid_argument, "compile",
+                str_cat("'", *extents.unused(), "' names no input, and no extent of one that is open"));
   return feeds;
 }
 

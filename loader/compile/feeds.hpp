@@ -2,26 +2,27 @@
 #pragma once
 
 #include <map>
-#include <set>
+#include <optional>
 
 #include "loader/compile/compile.hpp"
 #include "tenon/graph/session.hpp"
 
 namespace tenon::TENON_ABI::emission {
 
-/// The extents of an input: those that `shapes` states, else the declared ones. `used` receives the names
-/// that apply. Error{invalid_argument} for extents that do not fit the declared ones.
-Dims shaped(const Graph& g, const Graph::ValueEntry& input, const ShapeSet& shapes,
-            std::set<std::string_view>& used);
-
-/// The extents of symbols that the extents of some inputs determine; the others have them too.
-class KnownSymbols {
+/// The extents of a graph's inputs: those that are stated for the input or for its symbols, else the declared
+/// ones, in which a symbol has the extent that another input gives it.
+class InputExtents {
  public:
-  void learn(const Dims& declared, const Dims& actual);
-  Dims apply(Dims dims) const;
+  /// `given` has the extents of values that exist. Error{invalid_argument} for extents in `shapes` that do
+  /// not fit the declared ones.
+  InputExtents(const Graph& g, const ShapeSet& shapes, const std::map<ValueId, Extents>& given = {});
+  const Dims& of(ValueId input) const { return dims_.at(input); }
+  /// A name in `shapes` that names neither an input nor an open extent of one.
+  const std::optional<std::string>& unused() const { return unused_; }
 
  private:
-  std::map<int32_t, int64_t> extents_;
+  std::map<ValueId, Dims> dims_;
+  std::optional<std::string> unused_;
 };
 
 /// A tensor of known extents filled with `number`, 0 or 1, except for elements that are known; of 0 for types

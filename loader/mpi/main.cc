@@ -50,7 +50,8 @@ void run_model(int rank, Arguments& arguments, const Registry& registry) {
   }
   // Of the whole graph: this rank's lacks nodes by which indices are bounded.
   const Feeds feeds = make_feeds(model.graph, request.inputs, request.shapes, request.model);
-  const Outputs outputs = request.run_once(model.graph, [&] { return session.run(feeds, request.run); });
+  const Outputs outputs =
+      request.run_once(model.graph, feeds, [&] { return session.run(feeds, request.run); });
   request.show(outputs, outputs.size());
 }
 

@@ -1,5 +1,4 @@
 // `tenon info`: a model described from its file, whether it can run here or not.
-#include "loader/compile/feeds.hpp"
 #include "loader/display.hpp"
 #include "loader/draw/outline.hpp"
 #include "loader/message.hpp"
@@ -123,15 +122,12 @@ void print_operators(const Outline& o, const onnx::ModelProto& model, const Regi
 // The memory of a run, with unknown extents taken as 1. Error for models that cannot run here.
 MemoryPlan plan_of(const std::string& file, const ShapeSet& shapes, const Registry& registry) {
   Graph graph = load_graph(loader::path_named(file), {.registry = &registry});
-  std::set<std::string_view> used;
-  emission::KnownSymbols symbols;
-  for (ValueId v : graph.inputs())
-    symbols.learn(graph.entry(v).info.dims, shaped(graph, graph.entry(v), shapes, used));
+  const emission::InputExtents of_inputs = input_extents(graph, shapes);
   Feeds given;
   for (ValueId v : graph.inputs()) {
     const Graph::ValueEntry& e = graph.entry(v);
     if (e.content || e.info.type.kind != Kind::tensor) continue;
-    const Extents extents = default_extents(symbols.apply(shaped(graph, e, shapes, used)));
+    const Extents extents = default_extents(of_inputs.of(v));
     const auto bytes = static_cast<std::size_t>(packed_bytes(element_count(extents), e.info.type.element));
     given.emplace_back(e.name, AnyTensor(e.info.type.element, extents, Storage::allocate(bytes)));
   }

@@ -63,7 +63,7 @@ int run(Arguments arguments) {
   const Feeds feeds = make_feeds(g, request.inputs, request.shapes, request.model);
   std::size_t shown = g.outputs().size();
   if (!kept.empty() || !keep_all.empty()) shown = keep(g, kept, !keep_all.empty(), request.run);
-  const Outputs out = request.run_once(g, [&] { return session.run(feeds, request.run); });
+  const Outputs out = request.run_once(g, feeds, [&] { return session.run(feeds, request.run); });
   request.show(out, shown);
   if (!keep_all.empty()) {
     ValueFiles files(keep_all);

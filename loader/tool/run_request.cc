@@ -24,8 +24,9 @@ bool RunRequest::takes(const std::string& word, Arguments& arguments) {
   return true;
 }
 
-Outputs RunRequest::run_once(const Graph& graph, const std::function<Outputs()>& f) const {
-  const std::string open = open_extents(graph, inputs, shapes);
+Outputs RunRequest::run_once(const Graph& graph, const Feeds& feeds,
+                             const std::function<Outputs()>& f) const {
+  const std::string open = open_extents(graph, inputs, shapes, feeds);
   try {
     return f();
   } catch (const Error& e) {

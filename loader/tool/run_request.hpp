@@ -21,8 +21,8 @@ struct RunRequest {
   /// Consumes a word of the command line, with its value, if it is one of these options or the model; returns
   /// whether it is.
   bool takes(const std::string& word, Arguments& arguments);
-  /// Calls f(). An error of a run with extents that the tool chose says how to state them.
-  Outputs run_once(const Graph& graph, const std::function<Outputs()>& f) const;
+  /// Calls f(), a run of these feeds. Its error says how to state extents that the tool chose.
+  Outputs run_once(const Graph& graph, const Feeds& feeds, const std::function<Outputs()>& f) const;
   /// Prints the first `count` values, and writes them to the folder that --output names.
   void show(const Outputs& values, std::size_t count) const;
 };

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
-#include "loader/compile/feeds.hpp"
 #include "loader/infer/infer.hpp"
 #include "loader/message.hpp"
 #include "tenon/graph/graph.hpp"
@@ -92,23 +92,27 @@ void fix_shapes(Model& model, const ShapeSet& shapes, const Registry* registry) 
   if (!shapes.empty()) infer_again(model.proto(), registry);
 }
 
-Dims shaped(const Graph& graph, const Graph::ValueEntry& input, const ShapeSet& shapes,
-            std::set<std::string_view>& used) try {
-  return emission::shaped(graph, input, shapes, used);
+emission::InputExtents input_extents(const Graph& graph, const ShapeSet& shapes,
+                                     const std::map<ValueId, Extents>& given) try {
+  return emission::InputExtents(graph, shapes, given);
 } catch (const Error& e) {
   throw UsageError{e.message()};
 }
 
-std::string open_extents(const Graph& graph, std::span<const InputSource> sources, const ShapeSet& shapes) {
+std::string open_extents(const Graph& graph, std::span<const InputSource> sources, const ShapeSet& shapes,
+                         const Feeds& feeds) {
+  const auto has_source = [&](std::string_view name) {
+    return std::ranges::find(sources, name, &InputSource::name) != sources.end();
+  };
+  std::map<ValueId, Extents> given;
+  for (const auto& [name, value] : feeds)
+    if (has_source(name) && value.is_tensor()) given.emplace(graph.find(name), value.tensor().extents());
+  const emission::InputExtents extents = input_extents(graph, shapes, given);
   std::set<std::string> open;
-  std::set<std::string_view> used;
-  emission::KnownSymbols symbols;
-  for (const ValueId v : graph.inputs())
-    symbols.learn(graph.entry(v).info.dims, shaped(graph, graph.entry(v), shapes, used));
   for (const ValueId v : graph.inputs()) {
     const Graph::ValueEntry& e = graph.entry(v);
-    if (e.optional || std::ranges::find(sources, e.name, &InputSource::name) != sources.end()) continue;
-    const Dims dims = symbols.apply(shaped(graph, e, shapes, used));
+    if (e.optional || has_source(e.name)) continue;
+    const Dims& dims = extents.of(v);
     if (!dims.ranked()) open.insert(str_cat("the rank of '", e.name, "'"));
     for (int k = 0; dims.ranked() && k < dims.rank(); ++k)
       if (dims[k].symbolic()) open.insert(std::string(graph.symbol_name(dims[k])));

@@ -4,7 +4,7 @@
 
 #include <span>
 
-#include "loader/compile/compile.hpp"
+#include "loader/compile/feeds.hpp"
 #include "loader/tool/values.hpp"
 #include "tenon/model.hpp"
 
@@ -23,11 +23,12 @@ inline void add_shapes(ShapeSet& shapes, std::string_view text) {
 /// model.
 void fix_shapes(Model& model, const ShapeSet& shapes, const Registry* registry);
 
-/// The extents of an input, from `shapes`, else as declared. `used` receives the names that apply.
-Dims shaped(const Graph& graph, const Graph::ValueEntry& input, const ShapeSet& shapes,
-            std::set<std::string_view>& used);
+/// The extents of a graph's inputs, as emission::InputExtents. UsageError for stated ones that do not fit.
+emission::InputExtents input_extents(const Graph& graph, const ShapeSet& shapes,
+                                     const std::map<ValueId, Extents>& given = {});
 
 /// The extents that generated inputs have only because none are stated: "batch, axis 2 of 'x'"; "" if none.
-std::string open_extents(const Graph& graph, std::span<const InputSource> sources, const ShapeSet& shapes);
+std::string open_extents(const Graph& graph, std::span<const InputSource> sources, const ShapeSet& shapes,
+                         const Feeds& feeds);
 
 }  // namespace tenon::TENON_ABI::tool

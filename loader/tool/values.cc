@@ -4,7 +4,6 @@
 #include <limits>
 #include <optional>
 
-#include "loader/compile/feeds.hpp"
 #include "loader/display.hpp"
 #include "loader/format/file.hpp"
 #include "loader/tool/shapes.hpp"
@@ -124,38 +123,37 @@ Feeds make_feeds(const Graph& g, std::span<const InputSource> sources, const Sha
     if (std::ranges::none_of(g.inputs(), [&](ValueId v) { return g.entry(v).name == s.name; }))
       throw Error(ErrorCode::invalid_argument, model, str_cat("the model has no input '", s.name, "'"));
   const std::vector<int64_t> limits = index_limits(g);
-  std::set<std::string_view> used;
   const std::size_t count = g.inputs().size();
   std::vector<std::optional<Value>> values(count);
-  std::vector<Dims> open(count);  // of inputs to be made
-  emission::KnownSymbols symbols;
+  std::map<ValueId, Extents> given;
   const auto make = [&](std::size_t k, const Extents& extents) {
     const ValueId id = g.inputs()[k];
     values[k] = made_input(g.entry(id), extents, limits[static_cast<std::size_t>(id)], k + 1);
   };
+  const auto source_of = [&](const Graph::ValueEntry& e) {
+    return std::ranges::find(sources, e.name, &InputSource::name);
+  };
   for (std::size_t k = 0; k < count; ++k) {
-    const Graph::ValueEntry& e = g.entry(g.inputs()[k]);
-    const auto given = std::ranges::find(sources, e.name, &InputSource::name);
-    const std::string source = given == sources.end() ? "" : given->source;
-    open[k] = shaped(g, e, shapes, used);
+    const ValueId id = g.inputs()[k];
+    const auto found = source_of(g.entry(id));
+    const std::string source = found == sources.end() ? "" : found->source;
     if (source.starts_with("random:")) make(k, parse_extents(source.substr(7)));
-    else if (!source.empty()) values[k] = read_value(e, loader::path_named(source));
-    const bool tensor = values[k] && values[k]->is_tensor();
-    symbols.learn(e.info.dims, tensor ? Dims(values[k]->tensor().extents()) : open[k]);
+    else if (!source.empty()) values[k] = read_value(g.entry(id), loader::path_named(source));
+    if (values[k] && values[k]->is_tensor()) given.emplace(id, values[k]->tensor().extents());
   }
+  const emission::InputExtents extents = input_extents(g, shapes, given);
   Feeds feeds;
   for (std::size_t k = 0; k < count; ++k) {
-    const Graph::ValueEntry& e = g.entry(g.inputs()[k]);
-    const bool left_out =
-        e.optional && std::ranges::find(sources, e.name, &InputSource::name) == sources.end();
-    if (left_out) continue;
-    if (!values[k]) make(k, default_extents(symbols.apply(open[k])));
+    const ValueId id = g.inputs()[k];
+    const Graph::ValueEntry& e = g.entry(id);
+    if (e.optional && source_of(e) == sources.end()) continue;
+    if (!values[k]) make(k, default_extents(extents.of(id)));
     feeds.emplace_back(e.name, *std::move(values[k]));
   }
-  for (const auto& [name, extents] : shapes)
-    if (!used.contains(name))
-      throw Error(ErrorCode::invalid_argument, model,
-                  str_cat("--shape names '", name, "', which is neither an input nor an open extent of one"));
+  if (extents.unused())
+    throw Error(ErrorCode::invalid_argument, model,
+                str_cat("--shape names '", *extents.unused(),
+                        "', which is neither an input nor an open extent of one"));
   return feeds;
 }
 
