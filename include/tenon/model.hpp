@@ -218,11 +218,12 @@ struct InferOptions {
 void infer_shapes(Model& model, InferOptions options = {});
 
 /// Rewrites a model to an equivalent one at another operator set of ai.onnx, one version at a time. Bodies,
-/// functions and training graphs are converted too; other domains keep their imported versions. Constants
-/// that become attributes are removed if they have no other readers, together with the input of the same
-/// name. Outputs of unknown rank get their inferred types. If the conversion of a function needs types, all
-/// its calls must agree on them; inlining converts each call separately. If an uncalled function cannot be
-/// converted, all uncalled functions are removed.
+/// functions and training graphs are converted too; other domains keep their imported versions. A model that
+/// imports other domains alone has no node to rewrite, and imports the set afterwards. Constants that become
+/// attributes are removed if they have no other readers, together with the input of the same name. Outputs of
+/// unknown rank get their inferred types. If the conversion of a function needs types, all its calls must
+/// agree on them; inlining converts each call separately. If an uncalled function cannot be converted, all
+/// uncalled functions are removed.
 ///
 /// Error{invalid_model} for models that break ONNX's rules, Error{not_supported} with the operator and the
 /// reason where the other set cannot express a node. The model is unchanged on errors. `registry`: see

@@ -394,11 +394,12 @@ void state_outputs(onnx::ModelProto& model, const Registry& registry) {
     if (lacks_shape(outputs[k])) *outputs[k].mutable_type() = typed.graph().output(k).type();
 }
 
-// The opset of ai.onnx that a model imports.
-int opset_of(const onnx::ModelProto& model, const Registry& registry) {
+// The opset of ai.onnx that a model imports; none where it imports other domains alone.
+std::optional<int> opset_of(const onnx::ModelProto& model, const Registry& registry) {
   const Opsets opsets = read_opsets(model.opset_import(), "model");
+  if (opsets.empty()) throw Error(ErrorCode::invalid_model, "model", "no opset is imported");
   const auto own = opsets.find(std::string_view());
-  if (own == opsets.end()) throw Error(ErrorCode::invalid_model, "model", "no opset of ai.onnx is imported");
+  if (own == opsets.end()) return std::nullopt;
   if (own->second > registry.newest(""))
     throw Error(ErrorCode::not_supported, "model", str_cat("opset ", own->second, " is not known"));
   return own->second;
@@ -430,24 +431,25 @@ const onnx::NodeProto* find_changed(const NodeList& nodes, const std::string& do
 void convert_part(onnx::ModelProto& part, int opset, NameSet& names, const std::set<FunctionKey>& functions,
                   const Registry& registry) {
   LargeData data(part);
-  Converter(part, opset_of(part, registry), data, names, functions, registry).run(opset);
+  Converter(part, opset_of(part, registry).value(), data, names, functions, registry).run(opset);
 }
 
 void convert_opset(onnx::ModelProto& model, int opset, const Registry& registry) {
   if (const int newest = registry.newest(""); opset < 1 || opset > newest)
     throw Error(ErrorCode::not_supported, "model", str_cat("opset ", opset, ": there are 1 to ", newest));
-  const int own = opset_of(model, registry);
+  const std::optional<int> own = opset_of(model, registry);
   LargeData data(model);
   onnx::ModelProto converted = model;
   sort_nodes(converted);
   const bool sound = demand_sound(converted, "model", false, registry);
+  if (!own) converted.add_opset_import()->set_version(opset);  // no node is of ai.onnx
   NameSet names;
   names.add_all(converted.graph());
   for (const auto& t : converted.training_info())
     names.add_all(t.initialization()), names.add_all(t.algorithm());
   std::set<FunctionKey> functions;
   for (const auto& f : converted.functions()) functions.insert(key_of(f));
-  Converter(converted, own, data, names, functions, registry).run(opset);
+  Converter(converted, own.value_or(opset), data, names, functions, registry).run(opset);
   convert_functions(converted, opset, model, functions, registry);
   demand_sound(converted, "the converted model", sound, registry);
   state_outputs(converted, registry);

@@ -288,6 +288,34 @@ TEST_CASE("Functions go along") {
   CHECK(m.functions_size() == 0);
 }
 
+TEST_CASE("Models that import other domains alone") {
+  const auto scaled = [](std::string_view nodes) {
+    return loader::parse_text<onnx::ModelProto>(
+        str_cat("<ir_version: 8, opset_import: [\"ai.onnx.ml\" : 3]> g (float[N, 2] x) => (float[N, 2] y) { ",
+                nodes, " }"));
+  };
+  onnx::ModelProto m = scaled("y = ai.onnx.ml.Scaler <offset = [1.0], scale = [2.0]> (x)");
+  loader::convert_opset(m, 18);
+  REQUIRE(m.opset_import_size() == 2);
+  CHECK(m.opset_import(0).version() == 3);
+  CHECK(m.opset_import(1).domain() == "");
+  CHECK(m.opset_import(1).version() == 18);
+  CHECK(!has_errors(loader::check(m)));
+  m = scaled("y = Neg (x)");
+  CHECK(
+      holds(refusal([&] { loader::convert_opset(m, 18); }), "no opset of the domain 'ai.onnx' is imported"));
+  // What their functions import follows.
+  m = loader::parse_text<onnx::ModelProto>(
+      "<ir_version: 8, opset_import: [\"own\" : 1]> g (float[1, 2] x) => (float[2] y) { y = own.f (x) }\n"
+      "<domain: \"own\", opset_import: [\"\" : 12]>\nf (a) => (r) { r = Squeeze <axes = [0]> (a) }");
+  loader::convert_opset(m, 18);
+  CHECK(m.opset_import(1).version() == 18);
+  CHECK(m.functions(0).opset_import(0).version() == 18);
+  CHECK(m.functions(0).node().rbegin()->input_size() == 2);
+  m.clear_opset_import();
+  CHECK(holds(refusal([&] { loader::convert_opset(m, 18); }), "no opset is imported"));
+}
+
 TEST_CASE("Models that cannot be converted") {
   const char* graph = "g (float[2] x) => (float[2] y) { y = Neg (x) }";
   CHECK(holds(converted(13, 0, graph), "there are 1 to"));
