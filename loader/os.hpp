@@ -58,6 +58,9 @@ class NewFile {
   ~NewFile();
 
   void write(std::string_view bytes);
+  /// Appends bytes of another file in the system's own way: some file systems let files share them. Returns
+  /// how many; the others have to be written.
+  int64_t copy(const Descriptor& from, int64_t offset, int64_t size);
   int64_t size() const { return size_; }
   /// Whether the name belongs to something other than a regular file.
   bool at_once() const { return !folder_; }
@@ -73,6 +76,7 @@ class NewFile {
     throw Error(ErrorCode::io, path_text(file_), what);
   }
   void make();
+  void begin_to_save(int64_t bytes) const;
   void keep_permissions() const;
 
   std::filesystem::path file_;

@@ -257,7 +257,7 @@ NewFile::~NewFile() {
 }
 
 void NewFile::write(std::string_view bytes) {
-  [[maybe_unused]] const bool large = bytes.size() >= std::size_t{1} << 20;
+  const int64_t all = std::ssize(bytes);
   size_ += static_cast<int64_t>(bytes.size());
   while (!bytes.empty()) {
     const ssize_t n = ::write(number_of(out_), bytes.data(), std::min<std::size_t>(bytes.size(), 1U << 30));
@@ -265,10 +265,33 @@ void NewFile::write(std::string_view bytes) {
     if (n <= 0) fail(os::last_error());
     bytes.remove_prefix(static_cast<std::size_t>(n));
   }
+  begin_to_save(all);
+}
+
+// The disk begins with so many bytes now, if these are worth it, and not only when put_in_place waits for it.
+// A failure is reported there.
+void NewFile::begin_to_save([[maybe_unused]] int64_t bytes) const {
 #ifdef SYNC_FILE_RANGE_WRITE
-  // The disk begins now, and not only when put_in_place waits for it. A failure is reported there.
-  if (large && !at_once()) static_cast<void>(::sync_file_range(number_of(out_), 0, 0, SYNC_FILE_RANGE_WRITE));
+  if (bytes >= int64_t{1} << 20 && !at_once())
+    static_cast<void>(::sync_file_range(number_of(out_), 0, 0, SYNC_FILE_RANGE_WRITE));
 #endif
+}
+
+int64_t NewFile::copy([[maybe_unused]] const Descriptor& from, [[maybe_unused]] int64_t offset,
+                      [[maybe_unused]] int64_t size) {
+  int64_t copied = 0;
+#ifdef __linux__
+  for (auto at = static_cast<off_t>(offset); copied < size;) {
+    const ssize_t n = ::copy_file_range(number_of(from), &at, number_of(out_), nullptr,
+                                        static_cast<std::size_t>(size - copied), 0);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) break;  // two file systems, or one that cannot; `write` reports what else is wrong
+    copied += n;
+  }
+  size_ += copied;
+  begin_to_save(copied);
+#endif
+  return copied;
 }
 
 bool NewFile::differs_from_existing() const {

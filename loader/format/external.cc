@@ -197,6 +197,11 @@ FileBytes ExternalFiles::find(const onnx::TensorProto& t, int64_t first, int64_t
   return map(r, file(r.location), first, size);
 }
 
+std::pair<Descriptor, int64_t> ExternalFiles::open_data(const onnx::TensorProto& t) {
+  const ExternalReference r = read_reference(t);
+  return {open_again(r.location, file(r.location)), r.offset};
+}
+
 namespace {
 
 class Tensors {

@@ -66,6 +66,9 @@ class ExternalFiles {
   /// `size` bytes from `first` of the elements of a tensor that `expect` has accepted, mapped by themselves.
   /// Error{io} if another file has the name by now, or the file has been written to.
   FileBytes find(const onnx::TensorProto& t, int64_t first, int64_t size);
+  /// The file that holds the elements of a tensor that `find` has accepted, and where they begin. Error{io}
+  /// as above.
+  std::pair<Descriptor, int64_t> open_data(const onnx::TensorProto& t);
   /// Error{io} if a mapped file has been written to since.
   void check_unchanged() const;
 

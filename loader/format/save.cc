@@ -6,10 +6,10 @@
 
 #include "loader/convert/convert.hpp"
 #include "loader/edit/order.hpp"
-#include "loader/format/sha1.hpp"
 #include "loader/text/print_text.hpp"
 #include "loader/text/text_words.hpp"
 #include "tenon/base/types.hpp"
+#include "tenon/graph/shared_constants.hpp"
 
 namespace tenon::TENON_ABI::loader {
 namespace {
@@ -31,7 +31,8 @@ class DataFile {
       throw Error(ErrorCode::io, path_text(model), "it is not a file, so external data has no folder");
   }
 
-  void add(onnx::TensorProto& t, const FileBytes& data) {
+  // `from` has the data if the tensor is external.
+  void add(onnx::TensorProto& t, const FileBytes& data, ExternalFiles* from) {
     const auto size = static_cast<int64_t>(data.bytes.size());
     int64_t offset = -1;
     int64_t& known = data.file ? offsets_.try_emplace({data.bytes.data(), size}, -1).first->second : offset;
@@ -39,7 +40,13 @@ class DataFile {
       const int64_t multiple = size < least_on_pages ? alignment : page, end = out_.size();
       known = (end + multiple - 1) / multiple * multiple;
       append(std::string(static_cast<std::size_t>(known - end), '\0'));
-      append({reinterpret_cast<const char*>(data.bytes.data()), data.bytes.size()});
+      const std::string_view bytes(reinterpret_cast<const char*>(data.bytes.data()), data.bytes.size());
+      if (is_external(t)) {
+        const auto [file, at] = from->open_data(t);
+        append(bytes, &file, at);
+      } else {
+        append(bytes);
+      }
       data.forget();
     }
     set_reference(t, {.location = {}, .offset = known, .size = size, .checksum = {}});
@@ -47,8 +54,10 @@ class DataFile {
   }
 
   // The name of data with a digest.
-  static std::string name_of(std::string model, const std::string& digest) {
-    const std::string rest = str_cat(".", digest.substr(0, 16), ".data");
+  static std::string name_of(std::string model, uint64_t digest) {
+    std::string rest = ".";
+    for (int shift = 60; shift >= 0; shift -= 4) rest += "0123456789abcdef"[digest >> shift & 15];
+    rest += ".data";
     std::size_t size = std::min(model.size(), longest_name - rest.size());
     // Not in the middle of a UTF-8 character.
     while (size > 0 && size < model.size() && (model[size] & 0xC0) == 0x80) --size;
@@ -58,32 +67,46 @@ class DataFile {
   // Names the data; until then the tensors' references lack the name.
   void set_name() {
     const bool by_caller = !name_.empty();
-    if (!by_caller) name_ = name_of(model_, digest_.hex());
+    const auto digest_of = [](const std::vector<Digest>& of) {
+      return tenon::detail::digest_of(reinterpret_cast<const std::byte*>(of.data()),
+                                      of.size() * sizeof of[0]);
+    };
+    Digest digest = digest_of(digests_);
+    if (!by_caller) name_ = name_of(model_, digest[0]);
+    for (out_.rename(name_); out_.differs_from_existing(); out_.rename(name_)) {
+      if (by_caller)
+        throw Error(
+            ErrorCode::io, name_,
+            "is there already, with other data that a model may refer to; without a name of its own, the "
+            "data gets one that nothing else has");
+      // The file was written to, or somebody chose data of the same digest.
+      digest = digest_of({digest});
+      name_ = name_of(model_, digest[0]);
+    }
     for (onnx::TensorProto* t : tensors_) t->mutable_external_data(0)->set_value(name_);
-    out_.rename(name_);
-    if (by_caller && out_.differs_from_existing())
-      throw Error(
-          ErrorCode::io, name_,
-          "is there already, with other data that a model may refer to; without a name of its own, the "
-          "data gets one that nothing else has");
   }
   void put_in_place() { out_.put_in_place(); }
   const std::string& name() const { return name_; }
 
  private:
-  // In parts, so that the disk writes one while the next is digested.
-  void append(std::string_view bytes) {
+  using Digest = tenon::detail::Digest;
+
+  // In parts, so that the disk writes one while the next is digested. They may be bytes of a file.
+  void append(std::string_view bytes, const Descriptor* file = nullptr, int64_t at = 0) {
     constexpr std::size_t part = 8 << 20;
-    for (; !bytes.empty(); bytes.remove_prefix(std::min(part, bytes.size()))) {
+    while (!bytes.empty()) {
       const std::string_view next = bytes.substr(0, part);
-      out_.write(next);
-      digest_.add(std::as_bytes(std::span(next)));
+      const int64_t copied = file == nullptr ? 0 : out_.copy(*file, at, std::ssize(next));
+      if (copied == 0) file = nullptr;
+      if (copied < std::ssize(next)) out_.write(next.substr(static_cast<std::size_t>(copied)));
+      digests_.push_back(tenon::detail::digest_of(std::as_bytes(std::span(next)).data(), next.size()));
+      bytes.remove_prefix(next.size()), at += std::ssize(next);
     }
   }
 
   std::string model_, name_;
   NewFile out_;
-  Sha1 digest_;
+  std::vector<Digest> digests_;  // of the parts
   std::vector<onnx::TensorProto*> tensors_;
   std::map<std::pair<const std::byte*, int64_t>, int64_t>
       offsets_;  // of parts of files, which tensors may share
@@ -179,10 +202,10 @@ void save_model(onnx::ModelProto model, const fs::path& file, const SaveOptions&
   std::optional<DataFile> data;
   const auto move_out = [&](onnx::TensorProto& t, const FileBytes& elements) {
     if (!data) {
-      if (options.external_file.empty()) check_name(file, DataFile::name_of(path_text(file.filename()), ""));
+      if (options.external_file.empty()) check_name(file, DataFile::name_of(path_text(file.filename()), 0));
       data.emplace(file, options.external_file);
     }
-    data->add(t, elements);
+    data->add(t, elements, source.external.get());
   };
   int64_t brought_in = 0;
   const auto reserve = [&](std::size_t bytes) {

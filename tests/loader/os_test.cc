@@ -187,6 +187,24 @@ TEST_CASE("a new file gets its name once it is complete") {
   CHECK(entries(folder.path()) == 1);
 }
 
+TEST_CASE("a new file takes bytes of another one") {
+  const Folder folder;
+  write_bytes(folder / "from", "0123456789");
+  const loader::Descriptor from = os::open_to_read(folder / "from");
+  REQUIRE(static_cast<bool>(from));
+  loader::NewFile out(folder / "to");
+  out.write("ab");
+  // What the system does not copy is written.
+  const auto copied = static_cast<std::size_t>(out.copy(from, 3, 5));
+  CHECK(copied <= 5);
+  out.write(std::string_view("34567").substr(copied));
+  CHECK(out.copy(from, 20, 5) == 0);
+  out.write("c");
+  CHECK(out.size() == 8);
+  out.put_in_place();
+  CHECK(bytes_of(folder / "to") == "ab34567c");
+}
+
 TEST_CASE("a file is replaced as a whole") {
   const Folder folder;
   const fs::path file = folder / "a.bin";

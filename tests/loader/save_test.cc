@@ -286,6 +286,31 @@ TEST_CASE("a model that is replaced is the old one or the new one") {
   CHECK(open.run({{"c", c}})[0].view<float>()[19'999] == before[19'999]);
 }
 
+TEST_CASE("data gets a name that no other file has") {
+  const Folder folder;
+  const fs::path file = folder / "m.onnx";
+  const auto saved = [&] {
+    std::string location;
+    save_model(example(), file, {.external_threshold = 400});
+    external_of(model_of(file), &location);
+    return location;
+  };
+  const std::string first = saved();
+  const auto expected = results(file);
+  CHECK(saved() == first);
+  CHECK(files_in(folder.path()) == 2);
+  write_bytes(folder / first, "others' data");
+  const std::string second = saved();
+  CHECK(second != first);
+  fs::remove(folder / second);
+  fs::create_symlink(first, folder / second);
+  const std::string third = saved();
+  CHECK(third != first);
+  CHECK(third != second);
+  CHECK(bytes_of(folder / first) == "others' data");
+  CHECK(results(file) == expected);
+}
+
 TEST_CASE("a failed write leaves existing files unchanged") {
   const Folder folder;
   const fs::path file = folder / "m.onnx";
