@@ -1,5 +1,7 @@
 #include "tenon/graph/passes/pack_convolution.hpp"
 
+#include "tenon/graph/passes/fuse_convolution.hpp"
+
 #include "tests/graph/passes/check.hpp"
 
 namespace tenon::passes {
@@ -29,6 +31,9 @@ const Case cases[] = {
     {"depthwise", {1, 8, 7, 5}, {8, 1, 3, 3}, {.group = 8, .pads = {1, 1, 1, 1}, .strides = {2, 2}}},
     {"dilated", {1, 4, 9, 8}, {4, 6, 3, 2}, {.dilations = {2, 3}, .pads = {1, 2, 3, 0}}},
     {"3-d", {1, 4, 3, 4, 5}, {4, 6, 2, 3, 4}, {.strides = {2, 2, 1}}},
+    {"an axis of one place", {2, 3, 20, 1}, {3, 7, 16, 1}, {.pads = {4, 0, 4, 0}, .strides = {8, 1}}},
+    {"and of a stride", {2, 3, 20, 1}, {3, 7, 16, 1}, {.pads = {4, 0, 4, 0}, .strides = {8, 2}}},
+    {"one of three axes", {1, 4, 5, 4, 1}, {4, 6, 3, 3, 1}},
     {"SAME_UPPER", {2, 3, 4, 5}, {3, 5, 5, 3}, {.auto_pad = "SAME_UPPER", .strides = {2, 3}}},
     {"SAME_LOWER", {2, 3, 4, 5}, {3, 5, 4, 4}, {.auto_pad = "SAME_LOWER", .strides = {2, 3}}},
     {"VALID", {2, 3, 4, 5}, {3, 5, 4, 4}, {.auto_pad = "VALID", .strides = {2, 2}}},
@@ -81,6 +86,30 @@ TEST_CASE("transposed convolutions of packed weights give the bits of the nodes 
   check_all<double>();
   check_all<float16>();
   check_all<bfloat16>();
+}
+
+TEST_CASE("convolutions of packed weights along the axis that has more than one place") {
+  struct Row {
+    Extents x, w;
+    op::Conv op{};
+  } rows[] = {{{2, 8, 30, 1}, {8, 1, 5, 1}, {.group = 8, .pads = {2, 0, 2, 0}}},
+              {{2, 8, 1, 30}, {8, 1, 1, 5}, {.group = 8, .strides = {3, 2}}},
+              {{2, 6, 20, 1}, {9, 3, 3, 1}, {.dilations = {2, 1}, .group = 2}},
+              {{2, 4, 7, 7, 1}, {4, 1, 3, 3, 1}, {.group = 4}}};
+  for (const Row& row : rows) {
+    const auto build = [&] {
+      Graph g;
+      const ValueId x = g.add_input("x", DType::float32, row.x),
+                    w = g.add_constant({}, floats<float>(row.w, 1));
+      g.add_output("y", node(g, row.op, {x, w}));
+      return g;
+    };
+    const Session plain(build()),
+        packed(build(), {.passes = std::vector{fuse_convolution, pack_convolution}});
+    CHECK(packed.program().nodes()[0].op.as<PackedConv>() != nullptr);
+    const Feeds feeds{{"x", Value(floats<float>(row.x, 3))}};
+    CHECK(tenon::test::same(plain.run(feeds)[0], packed.run(feeds)[0]));
+  }
 }
 
 TEST_CASE("extents for which the weights are read as they are come to packed ones") {

@@ -39,7 +39,8 @@ struct PackedConv {
   void compute(TensorView<const T> x, TensorView<const T> z, TensorView<T> y) const {
     using C = compute_t<T>;
     if (y.empty()) return;
-    const op::WindowLayout layout(conv.window(), x.extents(), y.extents(), std::span(extents).subspan(2));
+    op::WindowLayout layout(conv.window(), x.extents(), y.extents(), std::span(extents).subspan(2));
+    if (layout.rank == 2) layout.drop_flat_axes();  // weights are packed alike for one axis and for two
     Scratch scratch;
     kernels::ConvArgs<C> args;
     args.geometry = layout.geometry<kernels::ConvGeometry>(x.extent(0), conv.group, x.extent(1), y.extent(1));

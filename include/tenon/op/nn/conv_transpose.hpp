@@ -110,7 +110,8 @@ struct ConvTranspose {
   }
   auto operator()(const auto&... in) const { return call(*this, in...); }
 
-  /// The windows of these extents over X's and Y's.
+  /// The windows of these extents over X's and Y's; one axis for two of which one is flat, for which weights
+  /// are packed alike.
   WindowLayout layout_over(std::span<const int64_t> x, std::span<const int64_t> y,
                            std::span<const int64_t> kernel) const {
     const WindowAttributes w = window();
@@ -120,6 +121,7 @@ struct ConvTranspose {
       layout.pads_begin[k] = output_shape.empty() && !w.same() ? w.padding(k).begin
                                                                : w.split(std::max<int64_t>(0, excess)).begin;
     }
+    if (layout.rank == 2) layout.drop_flat_axes();
     return layout;
   }
   constexpr int64_t added(int k) const { return output_padding.empty() ? 0 : output_padding[k]; }
