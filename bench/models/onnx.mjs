@@ -88,10 +88,8 @@ export function writeInputs(folder, inputs) {
   }
 }
 
-/// Moves the parameters of a model, initializers of 16 elements or more of float or float16 as raw data, by so many
-/// units in the last place in the bytes of its file: one element up, the next one down. Scalars are often extents'
-/// scales.
-export function nudgeParameters(content, units) {
+// The fields of a message: their numbers, the values of numbers, and views of the bytes of others and of all of it.
+function* fieldsOf(content) {
   let at = 0;
   const next = () => {
     let value = 0;
@@ -101,39 +99,86 @@ export function nudgeParameters(content, units) {
       if (byte < 128) return value;
     }
   };
-  const fields = (end, field) => {
-    while (at < end) {
-      const tag = next();
-      const kind = tag & 7;
-      const length = kind === 2 ? next() : kind === 1 ? 8 : 4;
-      const value = kind === 0 ? next() : at;
-      field(tag >> 3, value, length);
-      if (kind !== 0) at = value + length;
-    }
-  };
+  while (at < content.length) {
+    const start = at;
+    const tag = next();
+    const kind = tag & 7;
+    const value = kind === 0 ? next() : undefined;
+    const length = kind === 2 ? next() : { 1: 8, 5: 4 }[kind] ?? 0;
+    const first = at;
+    at += length;
+    yield { number: tag >> 3, value, bytes: content.subarray(first, at), whole: content.subarray(start, at) };
+  }
+}
+
+const find = (content, number) => [...fieldsOf(content)].find((field) => field.number === number);
+
+/// Moves the parameters of a model, initializers of 16 elements or more of float or float16 as raw data, by so many
+/// units in the last place in the bytes of its file: one element up, the next one down. Scalars are often extents'
+/// scales.
+export function nudgeParameters(content, units) {
   // Numbers that would change their sign, and 0, stay.
-  const move = (first, length, size) => {
-    const bytes = content.subarray(first, first + length);
-    const words = new DataView(bytes.buffer, bytes.byteOffset, length);
+  const move = (data, size) => {
+    const words = new DataView(data.buffer, data.byteOffset, data.length);
     const bits = 8 * size;
-    for (let i = 0; i + size <= length; i += size) {
+    for (let i = 0; i + size <= data.length; i += size) {
       const word = words[`getUint${bits}`](i, true);
       if (word % 2 ** (bits - 1) > units) words[`setUint${bits}`](i, word + (i & size ? -units : units), true);
     }
   };
-  const tensor = (first, length) => {
-    let type;
-    let data;
-    fields(first + length, (number, value, size) => {
-      if (number === 2) type = value;
-      if (number === 9) data = [value, size];
-    });
-    const size = { [types.float.number]: 4, [types.float16.number]: 2 }[type];
-    if (data?.[1] >= 16 * size) move(...data, size);
+  const tensor = (of) => {
+    const size = { [types.float.number]: 4, [types.float16.number]: 2 }[find(of, 2)?.value];
+    const data = find(of, 9)?.bytes;
+    if (data?.length >= 16 * size) move(data, size);
   };
-  fields(content.length, (number, graph, length) => {
-    if (number !== 7) return;
-    fields(graph + length, (field, value, size) => { if (field === 5) tensor(value, size); });
+  for (const { number, bytes: data } of fieldsOf(find(content, 7).bytes)) if (number === 5) tensor(data);
+}
+
+const double = 11;
+const messages = {
+  model: { 7: 'graph' },
+  graph: { 1: 'node', 5: 'tensor', 11: 'value', 12: 'value', 13: 'value' },
+  node: { 5: 'attribute' },
+  attribute: { 5: 'tensor', 6: 'graph', 10: 'tensor', 11: 'graph' },
+  value: { 2: 'type' },
+  type: { 1: 'elements', 4: 'list', 9: 'list' },
+  list: { 1: 'type' },
+};
+
+const castNode = (from, name, type) => [
+  ...text(1, from), ...text(2, name), ...text(4, 'Cast'),
+  ...nested(5, [...text(1, 'to'), ...int(3, type), ...int(20, 2)]),
+];
+
+// A node of a graph in double, which takes and gives floats.
+function betweenCasts(content) {
+  const [before, after] = [[], []];
+  const node = [...fieldsOf(content)].flatMap(({ number, bytes: data, whole }, k) => {
+    const name = data.toString();
+    if ((number !== 1 && number !== 2) || name === '') return [whole];
+    const own = `${name} of ${find(content, 2).bytes}, ${k}`;
+    if (number === 1) before.push(castNode(name, own, types.float.number));
+    else after.push(castNode(own, name, double));
+    return text(number, own);
+  });
+  return [...before, node, ...after].flatMap((parts) => nested(1, parts));
+}
+
+/// The parts of a message, a model or a tensor, with double in the place of float, except in nodes of the operators
+/// `asTheyAre`.
+export function inDouble(content, asTheyAre = [], message = 'model') {
+  const isFloat = message === 'tensor' && find(content, 2)?.value === types.float.number;
+  const isType = message === 'elements' ||
+    (message === 'attribute' && /^(to|dtype|output_dtype)$/.test(find(content, 1).bytes.toString()));
+  return [...fieldsOf(content)].flatMap(({ number, value, bytes: data, whole }) => {
+    const inner = messages[message]?.[number];
+    if (inner === 'node' && asTheyAre.includes(find(data, 4).bytes.toString())) return betweenCasts(data);
+    if (inner) return nested(number, inDouble(data, asTheyAre, inner));
+    if (isType && value === types.float.number) return int(number, double);
+    if (isFloat && number === 2) return int(2, double);
+    if (isFloat && number === 13) throw new Error('the model has external data');
+    if (!isFloat || (number !== 4 && number !== 9)) return [whole];
+    return bytes(9, raw(Float64Array.from(new Float32Array(Uint8Array.from(data).buffer))));
   });
 }
 
