@@ -249,8 +249,9 @@ struct SimplifyOptions {
 /// inference determines their results (a tensor's extents, and arithmetic on them). Removes nodes,
 /// initializers and value infos on which no output depends. The model keeps its opset, IR version, interface,
 /// names, metadata and functions. Initializers that are inputs do not count as constants, because runs may
-/// replace their values. An If of a constant becomes its branch. Other nodes that run bodies stay, and their
-/// bodies are simplified; nodes that draw random numbers or call functions stay.
+/// replace their values. An If of a constant becomes its branch. Other nodes that run bodies are computed if
+/// all that they read is constant and they are short (SessionOptions::fold_constants); else their bodies are
+/// simplified. Nodes that draw random numbers or call functions stay.
 ///
 ///     simplify(model);
 ///

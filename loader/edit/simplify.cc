@@ -9,8 +9,10 @@
 #include "loader/format/attribute.hpp"
 #include "loader/format/large_data.hpp"
 #include "loader/infer/infer.hpp"
+#include "loader/message.hpp"
 #include "loader/opsets.hpp"
 #include "tenon/graph/limits.hpp"
+#include "tenon/graph/session.hpp"
 #include "tenon/graph/text.hpp"
 #include "tenon/loader.hpp"
 
@@ -189,10 +191,11 @@ class Simplifier {
     const std::string domain(canonical(n.domain()));
     const auto opset = opsets_.find(domain);
     if (opset == opsets_.end()) return {};
+    for (const auto& a : n.attribute())
+      if (a.has_g() || a.graphs_size() > 0 || a.type() == onnx::AttributeProto::GRAPH)
+        return folded_by_session(n, scope);
     const Registry::Found found = registry_.find(domain, n.op_type(), opset->second);
     if (found.op_class == nullptr || !found.op_class->spec->deterministic) return {};
-    for (const auto& a : n.attribute())
-      if (a.has_g() || a.graphs_size() > 0 || a.type() == onnx::AttributeProto::GRAPH) return {};
     std::vector<Value> operands;
     std::vector<op::Info> in;
     int64_t bytes = 0;
@@ -233,6 +236,36 @@ class Simplifier {
       const bool named = !n.output(static_cast<int>(results.size())).empty();
       if (named && (!v.is_tensor() || content_bytes(v.tensor()) > most)) return {};
       results.push_back(named ? v.tensor() : AnyTensor());
+    }
+    return results;
+  }
+
+  // The same for a node that runs bodies: what a session of this node alone computes before any run.
+  std::vector<AnyTensor> folded_by_session(const onnx::NodeProto& n, const Scope& scope) {
+    onnx::ModelProto part;
+    part.set_ir_version(std::max<int64_t>(model_.ir_version(), ir_of_plain_initializers));
+    *part.mutable_opset_import() = model_.opset_import();
+    onnx::GraphProto& g = *part.mutable_graph();
+    int64_t bytes = 0;
+    for (const std::string_view read : names_read(n)) {
+      if (read.empty()) continue;
+      const std::string name(read);
+      const std::optional<AnyTensor> t = scope.find(name);
+      if (!t || (bytes += content_bytes(*t)) > detail::most_folded_in_loop) return {};
+      onnx::TensorProto& constant = *g.add_initializer();
+      constant.set_name(name);
+      write_tensor(*t, constant);
+    }
+    *g.add_node() = n;
+    for (const std::string& name : n.output())
+      if (!name.empty()) g.add_output()->set_name(name);
+    const Session session(Model(std::move(part)).graph({.registry = options_.registry}));
+    std::vector<AnyTensor> results;
+    auto output = session.program().outputs().begin();
+    for (const std::string& name : n.output()) {
+      const Value known = name.empty() ? Value() : session.program().stored(*output++);
+      if (!name.empty() && (!known.is_tensor() || content_bytes(known) > options_.max_bytes)) return {};
+      results.push_back(name.empty() ? AnyTensor() : known.tensor());
     }
     return results;
   }

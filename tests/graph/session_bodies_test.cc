@@ -5,6 +5,7 @@
 
 #include "tenon/op/controlflow/if.hpp"
 #include "tenon/op/controlflow/loop.hpp"
+#include "tenon/op/generator/random_uniform_like.hpp"
 #include "tenon/op/math/add.hpp"
 #include "tenon/op/math/exp.hpp"
 #include "tenon/op/math/mul.hpp"
@@ -110,6 +111,37 @@ TEST_CASE("Session: loops see the values around them") {
   const Session s(std::move(g));
   Outputs y = s.run({{"trips", Tensor<int64_t>({}, {0})}, {"x", Tensor<float>({0}, {})}});
   CHECK(y["all"].tensor().extents() == Extents{0, 1});
+}
+
+TEST_CASE("Session: loops over constants are computed before any run") {
+  // v = v + step, which is a constant outside of the body.
+  const auto nodes_left = [](int64_t trips, bool random, int64_t wide) {
+    Graph g;
+    const ValueId m = g.add_constant("m", Tensor<int64_t>({}, {trips}));
+    Tensor<float> zeros({wide}), steps({wide});
+    for (float& s : steps) s = 2;
+    const ValueId start = g.add_constant("start", std::move(zeros));
+    g.add_constant("step", std::move(steps));
+    Graph b = Graph::inside(g);
+    b.set_name("body");
+    b.add_input("i", DType::int64, {});
+    const ValueId go = b.add_input("go", DType::bool_, {}), v = b.add_input("v", DType::float32, {wide});
+    b.add_output("go_on", go);
+    ValueId next = node(b, op::Add{}, {v, b.find("step")});
+    if (random) next = node(b, op::Add{}, {next, node(b, op::RandomUniformLike{}, {next})});
+    b.add_output("next", next);
+    g.add_output("y", node(g, op::Loop{body(std::move(b))}, {m, -1, start}));
+    const Session s(std::move(g));
+    const std::vector<float> y = floats(s.run({})["y"]);
+    CHECK(std::ssize(y) == wide);
+    if (!random) CHECK(y[0] == static_cast<float>(2 * trips));
+    return s.program().nodes().size();
+  };
+  CHECK(nodes_left(0, false, 3) == 0);
+  CHECK(nodes_left(1024, false, 3) == 0);
+  CHECK(nodes_left(1025, false, 3) == 1);
+  CHECK(nodes_left(4, false, 20'000) == 1);
+  CHECK(nodes_left(4, true, 3) == 1);
 }
 
 TEST_CASE("Session: a loop that never runs gives the extents that its body declares, where rules tell none") {

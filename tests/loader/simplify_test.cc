@@ -162,6 +162,43 @@ TEST_CASE("An If of a constant becomes the branch that it takes") {
   })") == "Exp Loop 1");
 }
 
+TEST_CASE("loops over constants are computed") {
+  const auto loop = [](std::string_view operands, std::string_view body) {
+    return str_cat(
+        "g (float[2] x) => (float[2] y) <int64 three = {3}, int64 many = {5000}, bool yes = {1},"
+        " float[2] a = {1, 2}, float[2] s = {2, 3}> { r = Loop (",
+        operands, ") <body = b (int64 i, bool go, float[n] v) => (bool more, float[n] w) {", body,
+        "}> l = ReduceMax <keepdims = 0> (r) y = Add (x, l) }");
+  };
+  const std::string mul = "more = Identity (go) w = Mul (v, s)";
+  CHECK(simplified(loop("three, , a", mul)) == "Add 1");
+  CHECK(simplified(loop("three, yes, a",
+                        "one = Constant <value_int = 1> () more = Less (i, one) w = Mul (v, s)")) == "Add 1");
+  // A value of the run, more trips than are computed before a run, and a result that is too large.
+  CHECK(simplified(loop("three, , x", mul)) == "Loop ReduceMax Add 2");
+  CHECK(simplified(loop("three, , a", "more = Identity (go) w = Mul (v, x)")) == "Loop ReduceMax Add 2");
+  CHECK(simplified(loop("many, , a", mul)) == "Loop ReduceMax Add 3");
+  CHECK(simplified(str_cat(
+            "g (float[2] x) => (float[2] y) <int64 k = {15}, float[2] a = {1, 2}> { r = Loop (k, , a) "
+            "<body = b (int64 i, bool go, float[n] v) => (bool more, float[m] w) { more = Identity (go) "
+            "w = Concat <axis = 0> (v, v) }> l = ReduceMax <keepdims = 0> (r) y = Add (x, l) }")) ==
+        "Loop ReduceMax Add 2");
+  // Random numbers, and a loop that does not end.
+  for (const std::string& text :
+       {loop("three, , a", "more = Identity (go) w = RandomUniformLike (v)"), loop(", yes, a", mul)}) {
+    Model model = parse_text(str_cat("<ir_version: 8, opset_import: [\"\" : 17]>\n", text));
+    loader::simplify(model.proto());
+    CHECK(model.proto().graph().node(0).op_type() == "Loop");
+  }
+  // Other operators with bodies.
+  CHECK(
+      simplified(
+          "g (float[2] x) => (float[2] y, float[2, 2] z) <float[2] a = {1, 2}, float[2, 2] r = {1, 2, 3, 4}> "
+          "{"
+          " l, m = Scan <num_scan_inputs = 1, body = b (float[2] v, float[2] e) => (float[2] w, float[2] u) "
+          "{ w = Add (v, e) u = Neg (w) }> (a, r) y = Add (x, l) z = Identity (m) }") == "Constant Add 1");
+}
+
 TEST_CASE("Sizes are bounded") {
   const std::string fill =
       "g (float[64, 64] x) => (float[64, 64] y) <int64[2] s = {64, 64}> { f = ConstantOfShape "

@@ -46,6 +46,10 @@ class GraphBody final : public CapturingBody {
   std::shared_ptr<const CapturingBody> moved(Graph& outer, std::span<const ValueId> here) const override {
     return std::make_shared<const GraphBody>(graph_->moved(outer, here), runner_.allocator());
   }
+  bool may_fold() const override {
+    return program().constant_bytes() <= detail::most_folded_in_loop &&
+           std::ranges::all_of(program().nodes(), [](const GraphNode& n) { return detail::may_fold(n.op); });
+  }
   std::shared_ptr<const CapturingBody> compiled(const ProgramScope& scope,
                                                 const ProgramOptions& options) const override {
     return std::make_shared<const GraphBody>(graph_, options, &scope, runner_.allocator());

@@ -20,6 +20,9 @@ class CapturingBody : public op::Body {
   /// A copy of the body within `outer`. here[v] is the value in `outer` that replaces value v of the old
   /// enclosing graph.
   virtual std::shared_ptr<const CapturingBody> moved(Graph& outer, std::span<const ValueId> here) const = 0;
+  /// Whether a node that runs the body over constants may be computed before any run: each run of the body
+  /// gives the same, and what it computes with is small.
+  virtual bool may_fold() const { return false; }
   /// The body compiled for one program (graph/program.hpp).
   virtual std::shared_ptr<const CapturingBody> compiled(const ProgramScope& scope,
                                                         const ProgramOptions& options) const = 0;
@@ -62,6 +65,15 @@ inline std::vector<ValueId> outer_values(const AnyOperator& op) {
       const std::vector<ValueId> some = body.outer_values();
       all.insert(all.end(), some.begin(), some.end());
     });
+  return all;
+}
+/// Whether an operator over constants may be computed before any run.
+inline bool may_fold(const AnyOperator& op) {
+  bool all = op.takes_graphs();
+  if (!all || op.spec().deterministic) return op.spec().deterministic;
+  for (const op::AttributeInfo& a : op.attributes())
+    if (const auto* body = std::get_if<op::BodyRef>(&a.value); body != nullptr && *body)
+      all = all && (*body)->capturing() != nullptr && (*body)->capturing()->may_fold();
   return all;
 }
 }  // namespace detail

@@ -157,5 +157,17 @@ class Budget {
   int64_t held_ = 0;
 };
 
+/// The bound on what loops compute before any run: bytes of operands, of constants in the body, and of
+/// values.
+inline constexpr int64_t most_folded_in_loop = int64_t{1} << 16;
+/// Without exceptions nothing ends a loop at its bounds, and none is computed.
+#ifdef TENON_HAS_EXCEPTIONS
+inline constexpr bool folds_loops = true;
+#else
+inline constexpr bool folds_loops = false;
+#endif
+/// The bound on the runs of each body meanwhile.
+inline constexpr int64_t most_folded_iterations = 1024;
+
 }  // namespace detail
 }  // namespace tenon::TENON_ABI

@@ -8,6 +8,7 @@
 
 #include "tenon/graph/graph.hpp"
 #include "tenon/graph/program_options.hpp"
+#include "tenon/graph/text.hpp"
 
 namespace tenon::TENON_ABI {
 
@@ -51,6 +52,8 @@ class Program {
   const Value& constant(ValueId v) const;
   /// The same as stored. A tensor may be unaligned: only its bytes may be read.
   const Value& stored(ValueId v) const { return entry(v).constant; }
+  /// The memory of the constants that the program was made with and has computed.
+  int64_t constant_bytes() const { return constant_bytes_; }
   /// Whether a node or an output reads the value.
   bool used(ValueId v) const { return entry(v).used; }
 
@@ -209,13 +212,10 @@ class Program {
 
   // --- constants ---
 
-  static bool may_fold(const Node& n) { return n.op.spec().deterministic && n.captures.empty(); }
+  static bool may_fold(const Node& n) { return n.captures.empty() && detail::may_fold(n.op); }
   /// Computes a node over constants and makes its results constants. False if the node cannot be folded, or a
   /// later pass needs to see it.
   bool fold(const Node& n, std::span<const Pass> passes = {});
-  /// The length of the longest string in a value. The bound on folding does not include characters, and each
-  /// node of a chain can double them. So only nodes that read short strings and make few are folded.
-  static std::size_t longest_text(const Value& v);
   void set_constant(ValueId v, Value constant);
   /// Computes the nodes whose operands a pass made constant, or that it needed to see first.
   void fold_all(std::span<const Pass> passes);
@@ -256,6 +256,7 @@ class Program {
   std::vector<ValueId> outputs_, requested_;
   std::weak_ptr<const Graph> origin_;
   bool fold_;
+  int64_t constant_bytes_ = 0;
   // Only during construction:
   Allocator* folded_;
   const detail::Budget* budget_;

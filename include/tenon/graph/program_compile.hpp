@@ -84,6 +84,7 @@ inline void Program::add_values(const Graph& graph, std::span<const ValueId> rep
     if (scope && scope->around.constant(outer)) value(v).constant = scope->around.constant(outer);
     else given_.push_back({v, outer, scope && edit_ ? scope->around.info(outer) : graph.entry(v).info});
   }
+  for (const ValueEntry& e : values_) constant_bytes_ += content_bytes(e.constant);
   if (!edit_) return;
   edit_->infos.resize(values_.size());
   edit_->uses.resize(values_.size());

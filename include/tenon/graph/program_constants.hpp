@@ -2,8 +2,6 @@
 // constant.
 #pragma once
 
-#include <numeric>
-
 #include "tenon/base/lasting.hpp"
 #include "tenon/base/parallel.hpp"
 #include "tenon/base/platform/exceptions.hpp"
@@ -31,6 +29,16 @@ inline AnyTensor aligned_copy(const AnyTensor& from) {
   return to;
 }
 
+/// Services for a node that is computed before any run. The bounds, if there are any, outlive it.
+class FoldingContext final : public op::Context {
+ public:
+  FoldingContext(Allocator& allocator, Budget* budget) : op::Context(allocator), budget_(budget) {}
+  Budget* budget() const override { return budget_; }
+
+ private:
+  Budget* budget_;
+};
+
 }  // namespace detail
 
 inline const Value& Program::constant(ValueId v) const {
@@ -40,17 +48,29 @@ inline const Value& Program::constant(ValueId v) const {
 }
 
 inline bool Program::fold(const Node& n, std::span<const Pass> passes) {
-  bool all = n.op && may_fold(n);
+  bool all = static_cast<bool>(n.op);
   for_each_operand(n, [&](ValueId v) { all &= static_cast<bool>(stored(v)); });
   const auto keeps = [&](const Pass& pass) { return pass.keeps != nullptr && pass.keeps(*this, n); };
-  if (!all || std::ranges::any_of(passes, keeps)) return false;
+  if (!all || !may_fold(n) || std::ranges::any_of(passes, keeps)) return false;
   std::vector<const Value*> in;
   for (ValueId v : n.inputs) in.push_back(v < 0 ? nullptr : &constant(v));
-  const auto longest = [](std::size_t most, const Value* v) {
-    return v == nullptr ? most : std::max(most, longest_text(*v));
-  };
-  const std::size_t characters = std::accumulate(in.begin(), in.end(), std::size_t{0}, longest);
+  // The bound on folding does not include characters, and each node of a chain can double them. So only nodes
+  // that read short strings and make few are folded.
+  std::size_t characters = 0;
+  for (const Value* v : in)
+    if (v != nullptr)
+      for_each_text(*v, [&](const std::string& s) { characters = std::max(characters, s.size()); });
   if (characters > 128) return false;
+  // How often a body runs depends on its operands.
+  std::optional<detail::Budget> bounds;
+  const RunOptions few_runs{.max_iterations = detail::most_folded_iterations,
+                            .max_bytes = detail::most_folded_in_loop};
+  if (n.op.takes_graphs()) {
+    int64_t bytes = 0;
+    for (const Value* v : in) bytes += v == nullptr ? 0 : content_bytes(*v);
+    if (!detail::folds_loops || bytes > detail::most_folded_in_loop) return false;
+    bounds.emplace(few_runs, *folded_);
+  }
   std::vector<Value> out;
   // Errors are not raised here, but in the run if it executes the node: the branch of an If may never be
   // taken. A few bytes of a file may request a huge constant, whose memory is refused before the operator
@@ -58,7 +78,8 @@ inline bool Program::fold(const Node& n, std::span<const Pass> passes) {
   const auto compute = [&] {
     detail::Meter::Owner few;
     if (characters > 0) few = detail::Meter::make(*folded_, int64_t{1} << 20);
-    op::Context context(few ? *few : *folded_);
+    Allocator& memory = bounds ? *bounds->meter() : few ? *few : *folded_;
+    detail::FoldingContext context(memory, bounds ? &*bounds : nullptr);
     out = op::evaluate(n.op, context, in, n.outputs.size());
     return true;
   };
@@ -69,17 +90,6 @@ inline bool Program::fold(const Node& n, std::span<const Pass> passes) {
     if (!out[k] && used(n.outputs[k])) return false;
   for (std::size_t k = 0; k < out.size(); ++k) set_constant(n.outputs[k], std::move(out[k]));
   return true;
-}
-
-inline std::size_t Program::longest_text(const Value& v) {
-  std::size_t most = 0;
-  if (v.is_sequence())
-    for (const Value& item : v.sequence().items) most = std::max(most, longest_text(item));
-  if (v.is_optional() && v.optional().value != nullptr) most = longest_text(*v.optional().value);
-  if (v.is_tensor() && v.tensor().dtype() == DType::string)
-    for (int64_t k = 0; k < v.tensor().size(); ++k)
-      most = std::max(most, static_cast<const std::string*>(v.tensor().data())[k].size());
-  return most;
 }
 
 inline void Program::fold_all(std::span<const Pass> passes) {
@@ -98,6 +108,7 @@ inline void Program::fold_all(std::span<const Pass> passes) {
 }
 
 inline void Program::set_constant(ValueId v, Value constant) {
+  constant_bytes_ += content_bytes(constant);
   value(v).constant = std::move(constant);
   if (edit_ && entry(v).constant) edit_->infos[static_cast<std::size_t>(v)] = op::info_of(entry(v).constant);
 }

@@ -8,20 +8,25 @@
 
 namespace tenon::TENON_ABI {
 
+/// Calls f(tensor) for each tensor that a value consists of.
+template <class F>
+void for_each_tensor(const Value& v, const F& f) {
+  if (v.is_tensor()) f(v.tensor());
+  if (v.is_sparse_tensor()) f(v.sparse_tensor().values), f(v.sparse_tensor().indices);
+  if (v.is_map()) f(v.map().keys), f(v.map().values);
+  if (v.is_optional() && v.optional().value != nullptr) for_each_tensor(*v.optional().value, f);
+  if (v.is_sequence())
+    for (const Value& item : v.sequence().items) for_each_tensor(item, f);
+}
+
 /// Calls f(string) for each string in a value.
 template <class F>
 void for_each_text(const Value& v, const F& f) {
-  const auto within = [&](const AnyTensor& t) {
+  for_each_tensor(v, [&](const AnyTensor& t) {
     if (t.dtype() != DType::string) return;
     const auto* const texts = static_cast<const std::string*>(t.data());
     std::for_each(texts, texts + t.size(), f);
-  };
-  if (v.is_tensor()) within(v.tensor());
-  if (v.is_sparse_tensor()) within(v.sparse_tensor().values);
-  if (v.is_map()) within(v.map().keys), within(v.map().values);
-  if (v.is_optional() && v.optional().value != nullptr) for_each_text(*v.optional().value, f);
-  if (v.is_sequence())
-    for (const Value& item : v.sequence().items) for_each_text(item, f);
+  });
 }
 
 /// The characters of a value's strings, in bytes. A tensor that a sequence holds twice counts twice.
@@ -31,8 +36,12 @@ inline int64_t text_bytes(const Value& v) {
   return bytes;
 }
 
-/// The memory of a tensor's elements, including the characters of strings.
-inline int64_t content_bytes(const AnyTensor& t) { return t.bytes() + text_bytes(t); }
+/// The memory of a value's elements, including the characters of strings.
+inline int64_t content_bytes(const Value& v) {
+  int64_t bytes = text_bytes(v);
+  for_each_tensor(v, [&](const AnyTensor& t) { bytes += t.bytes(); });
+  return bytes;
+}
 
 namespace detail {
 
