@@ -1,5 +1,6 @@
 #include "loader/format/other_format.hpp"
 
+#include <algorithm>
 #include <cstdint>
 
 namespace tenon::TENON_ABI::loader {
@@ -58,6 +59,13 @@ std::string_view markup(std::string_view text) {
   return first == std::string_view::npos ? std::string_view() : text.substr(first);
 }
 
+// Whether a file begins as text does.
+bool is_text(std::string_view text) {
+  return std::ranges::all_of(text.substr(0, 64), [](char c) {
+    return (c >= ' ' && c <= '~') || c == '\t' || c == '\r' || c == '\n';
+  });
+}
+
 }  // namespace
 
 std::string_view other_format(std::span<const std::byte> bytes) {
@@ -68,6 +76,9 @@ std::string_view other_format(std::span<const std::byte> bytes) {
     if (from.size() >= s.at && from.substr(s.at).starts_with(s.bytes)) return s.advice;
   }
   if (is_safetensors(text)) return "weights without a graph (safetensors); export the model to ONNX";
+  if (is_text(text))
+    return "text, such as a server sends in place of a file that it does not have; models in ONNX's textual "
+           "form have the extension .onnxtxt";
   return {};
 }
 

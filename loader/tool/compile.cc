@@ -49,7 +49,8 @@ int compile_model(Arguments arguments) {
   set_level(level);
   options.name = name.empty() ? loader::path_text(model.stem()) : name;
   if (!weights.empty()) options.weights_threshold = 4096;
-  const CompiledModel compiled = compile(arguments.headers(), load_model(model), options);
+  const CompiledModel compiled =
+      loader::in_file(model, [&] { return compile(arguments.headers(), load_model(model), options); });
   loader::write_file(output, compiled.header);
   if (!weights.empty()) loader::write_file(weights, compiled.weights);
   return 0;

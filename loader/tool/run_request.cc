@@ -30,7 +30,9 @@ Outputs RunRequest::run_once(const Graph& graph, const Feeds& feeds,
   try {
     return f();
   } catch (const Error& e) {
-    if (open.empty() || e.code() == ErrorCode::limit || e.code() == ErrorCode::cancelled) throw;
+    if (open.empty() || e.code() == ErrorCode::limit || e.code() == ErrorCode::cancelled ||
+        e.code() == ErrorCode::invalid_type)
+      throw;
     throw Error(
         e.code(), e.where(),
         str_cat(

@@ -83,6 +83,7 @@ TEST_CASE("a file of another kind is named, with advice") {
            {"\xef\xbb\xbf<?xml version=\"1.0\"?>", "OpenVINO"},
            {"model.onnx"s + std::string(247, '\0') + "ustar"s, "tar archive"},
            {"<ir_version: 8>", ".onnxtxt"},
+           {"Entry not found", "text, such as a server sends"},
        }) {
     CAPTURE(says);
     CHECK(holds(refusal_of(bytes), says));
