@@ -10,6 +10,7 @@
 #include "tenon/op/math/mat_mul.hpp"
 #include "tenon/op/math/softmax.hpp"
 #include "tenon/op/nn/attention.hpp"
+#include "tenon/op/tensor/cast.hpp"
 #include "tenon/op/tensor/concat.hpp"
 #include "tenon/op/tensor/gather.hpp"
 #include "tenon/op/tensor/reshape.hpp"
@@ -20,6 +21,11 @@
 namespace tenon::test {
 
 constexpr int64_t heads = 2, size = 4, width = heads * size;
+
+inline ValueId cast(Graph& g, ValueId x, DType to) {
+  return node(g, op::Cast{.to = static_cast<int64_t>(to)}, {x});
+}
+inline ValueId swapped(Graph& g, ValueId x) { return node(g, op::Transpose{{0, 1, 3, 2}}, {x}); }
 
 /// How a decoder's graph adds steps to its past.
 enum class Form { attention, packed_attention, concat, concat_with_readers };
