@@ -355,6 +355,50 @@ TEST_CASE("keys and values that Casts widen are read in 16 bits") {
       }
 }
 
+TEST_CASE("an Attention reads keys and values before their heads are repeated, or put side by side") {
+  for (const bool side_by_side : {false, true})
+    for (const bool repeats : {true, false})
+      for (const DType type : {DType::float32, DType::float16}) {
+        if (!side_by_side && !repeats) continue;
+        CAPTURE(side_by_side);
+        CAPTURE(repeats);
+        CAPTURE(name_of(type));
+        const int64_t all = repeats ? 2 * heads : heads;
+        const auto build = [&] {
+          Graph g;
+          const Dim batch = g.symbol("N");
+          const auto swapped = [&](ValueId x) { return node(g, op::Transpose{{0, 2, 1, 3}}, {x}); };
+          const auto read = [&](const char* name) {
+            ValueId x = g.add_input(name, type, {batch, heads, keys, size});
+            if (repeats) {
+              x = node(g, op::Unsqueeze{}, {x, integers(g, {2})});
+              x = node(g, op::Expand{}, {x, integers(g, {1, 1, 2, 1, 1})});
+              x = node(g, op::Reshape{}, {x, integers(g, {0, all, keys, size})});
+            }
+            return side_by_side ? node(g, op::Reshape{}, {swapped(x), integers(g, {0, 0, all * size})}) : x;
+          };
+          op::Attention attention{.softcap = 3};
+          if (side_by_side) attention.q_num_heads = attention.kv_num_heads = all;
+          const Dims q = side_by_side ? Dims{batch, queries, all * size} : Dims{batch, all, queries, size};
+          const ValueId hidden = g.add_input("mask", DType::bool_, {queries, keys});
+          g.add_output("y", node(g, attention, {g.add_input("q", type, q), read("k"), read("v"), hidden}));
+          return g;
+        };
+        Tensor<bool> mask(Extents{queries, keys});
+        for (int64_t k = 0; k < mask.size(); ++k) mask[k] = k % 3 != 1;
+        const auto numbers = [&](const Extents& e, int seed) {
+          return type == DType::float32 ? floats<float>(e, seed) : floats<float16>(e, seed);
+        };
+        const Extents q = side_by_side ? Extents{2, queries, all * size} : Extents{2, all, queries, size};
+        const Feeds feeds{{"q", numbers(q, 1)},
+                          {"k", numbers({2, heads, keys, size}, 2)},
+                          {"v", numbers({2, heads, keys, size}, 3)},
+                          {"mask", mask}};
+        test::check_pass(fuse_attention, build, feeds, side_by_side ? 5 : 1,
+                         type == DType::float32 ? 1e-6 : 1e-3);
+      }
+}
+
 TEST_CASE("batch and heads may be joined in one axis") {
   enum class Known { extents, product, nothing };
   enum class Scores { joined, apart, apart_for_the_mask, apart_until_v, of_zeros, of_joined_addend };

@@ -5,7 +5,9 @@
 // Expand, Reshape) are read unrepeated. The batch and the heads may be joined in one axis. If Q, K and V are
 // transposes of (batch, steps, heads, size), and the result is transposed back, it reads and writes (batch,
 // steps, heads * size). K^T may be transposed with the batch and the heads in one axis. K^T to which a Concat
-// adds columns, of a State's pair, becomes a Concat of rows.
+// adds columns, of a State's pair, becomes a Concat of rows. An Attention reads K and V as they are before
+// Casts widen them, before their heads are repeated, and before a Transpose and a Reshape put these side by
+// side.
 #pragma once
 
 #include "tenon/graph/fused/fused_attention.hpp"
@@ -65,7 +67,7 @@ class Attentions {
       if (!is_private(p_, nodes_, last)) return p_.skipped(n, "a value within is read elsewhere");
       put(n, last);
     });
-    p_.for_each<op::Attention>([&](int n, const op::Attention& attention) { read_narrow(n, attention); });
+    p_.for_each<op::Attention>([&](int n, const op::Attention& attention) { read_earlier(n, attention); });
   }
 
  private:
@@ -106,32 +108,67 @@ class Attentions {
     const int n = type(q_) == DType::float32 ? widening_of(v) : -1;
     return n >= 0 ? p_.node(n).inputs[0] : v;
   }
-  /// An Attention of keys or values that Casts widen reads them in 16 bits, unless it has more to do.
-  void read_narrow(int n, const op::Attention& attention) {
-    const std::vector<ValueId> in = p_.node(n).inputs;
+  /// An Attention reads keys and values before Casts widen them, before their heads are repeated, and before
+  /// a Transpose and a Reshape put these side by side, unless it has more to do.
+  void read_earlier(int n, const op::Attention& attention) {
+    const std::vector<ValueId> in = p_.node(n).inputs, out = p_.node(n).outputs;
     const auto given = [&](std::size_t k) { return k < in.size() && in[k] >= 0; };
     const auto is_read = [&](ValueId v) { return !p_.readers(v).empty() || p_.is_output(v); };
     q_ = in[0];
-    const ValueId k = narrow(in[1]), v = narrow(in[2]);
-    const std::vector<ValueId>& out = p_.node(n).outputs;
-    if ((k == in[1] && v == in[2]) || !of_rank_4(q_) || given(4) || given(5) ||
-        std::any_of(out.begin() + 1, out.end(), is_read) ||
-        (attention.softmax_precision &&
-         *attention.softmax_precision != static_cast<int64_t>(DType::float32)) ||
-        (!attention.scale && !dims(q_)[3].known()))
+    const bool side_by_side = dims(q_).ranked() && dims(q_).rank() == 3;
+    if (given(4) || given(5) || std::any_of(out.begin() + 1, out.end(), is_read) || !is_fused_type(p_, q_) ||
+        (!side_by_side && !of_rank_4(q_)) ||
+        (attention.softmax_precision && *attention.softmax_precision != static_cast<int64_t>(DType::float32)))
       return;
-    p_.applied(n, "reads keys and values in 16 bits");
+    ValueId k = side_by_side ? with_heads_apart(in[1], *attention.kv_num_heads) : in[1],
+            v = side_by_side ? with_heads_apart(in[2], *attention.kv_num_heads) : in[2];
+    const Dim size = side_by_side ? dims(q_)[2] / *attention.q_num_heads : dims(q_)[3];
+    if (k < 0 || v < 0 || (!attention.scale && !size.known())) return;
+    k = narrow(k), v = narrow(v);
+    const bool repeated = drop_repetition(k, v);
+    if (!repeated && k == in[1] && v == in[2]) return;
+    p_.applied(n, repeated || side_by_side ? "reads keys and values as their heads are before"
+                                           : "reads keys and values in 16 bits");
     FusedAttention fused{.softcap = attention.softcap,
                          .left = attention.left_window_size,
                          .right = attention.is_causal != 0 ? 0 : attention.right_window_size,
                          .one_key_for_all = attention.mask_stretches ? 1 : 0,
                          .none_is_nan = 0};
-    fused.scale = attention.scale ? *attention.scale : 1 / std::sqrt(static_cast<float>(dims(q_)[3].value()));
-    std::vector<ValueId> operands{q_, k, v};
+    fused.scale = attention.scale ? *attention.scale : 1 / std::sqrt(static_cast<float>(size.value()));
+    const auto swapped = [&](ValueId x) {
+      return p_.add_node(n, AnyOperator::make(op::Transpose{{0, 2, 1, 3}}), {x})[0];
+    };
+    const auto reshaped = [&](ValueId x, std::initializer_list<int64_t> to) {
+      return p_.add_node(n, AnyOperator::make(op::Reshape{}), {x, extents(to)})[0];
+    };
+    ValueId q = q_;
+    if (side_by_side) q = swapped(reshaped(q, {0, 0, *attention.q_num_heads, -1}));
+    std::vector<ValueId> operands{q, k, v};
     if (given(3) || given(6)) operands.push_back(in[3]);
     if (given(6)) operands.push_back(in[6]);
-    p_.redirect(out[0], p_.add_node(n, AnyOperator::make<FusedAttention, fused_types.tensor>(fused),
-                                    std::move(operands))[0]);
+    ValueId y =
+        p_.add_node(n, AnyOperator::make<FusedAttention, fused_types.tensor>(fused), std::move(operands))[0];
+    if (side_by_side) y = reshaped(swapped(y), {0, 0, -1});
+    p_.redirect(out[0], y);
+  }
+  /// (batch, heads, steps, size) of this number of heads, which a Transpose and a Reshape put side by side in
+  /// v, or -1.
+  ValueId with_heads_apart(ValueId v, int64_t heads) const {
+    const Graph::Node* const reshape = made_by<op::Reshape>(p_, v);
+    const int n = reshape ? p_.maker(reshape->inputs[0]) : -1;
+    if (!swaps_heads(n) || !of_rank_4(p_.node(n).inputs[0]) || dims(v).rank() != 3) return -1;
+    const Dims &from = dims(p_.node(n).inputs[0]), &to = dims(v);
+    const bool joins =
+        from[1].is(heads) && to[2].same(from[1] * from[3]) && (to[0].same(from[0]) || to[1].same(from[2]));
+    return joins ? p_.node(n).inputs[0] : -1;
+  }
+  /// Makes k and v what they repeat the heads of, if they do that both alike.
+  bool drop_repetition(ValueId& k, ValueId& v) {
+    const ValueId few_k = narrow(unrepeated(k)), few_v = narrow(unrepeated(v));
+    if (few_k == k || few_v == v || !dims(few_k)[1].same(dims(few_v)[1])) return false;
+    for (const ValueId repeated : {k, v}) serve_shapes(repeated);
+    k = few_k, v = few_v;
+    return true;
   }
   /// Whether weights that are NaN become 0, Where(IsNaN(weights), 0, weights), which `weights` then is.
   bool find_guard(ValueId& weights, std::vector<int>& nodes) const {
@@ -486,11 +523,7 @@ class Attentions {
         return p_.skipped(n, "the score of hidden keys is not low enough for a sum with others");
     }
     if (!std::isfinite(scale_) || !std::isfinite(softcap_)) return p_.skipped(n, "the scale is not finite");
-    if (const ValueId few_k = narrow(unrepeated(k)), few_v = narrow(unrepeated(v));
-        in_order && few_k != k && few_v != v && dims(few_k)[1].same(dims(few_v)[1])) {
-      for (const ValueId repeated : {k, v}) serve_shapes(repeated);
-      k = few_k, v = few_v;
-    }
+    if (in_order) drop_repetition(k, v);
     p_.applied(n, "fused with ", p_.label(last), " and the product before it into Attention");
     const ValueId addend = mask(n, q);
     if (!in_order) k = p_.add_node(p_.maker(keys_), AnyOperator::make(op::Transpose{perm}), {k})[0];
