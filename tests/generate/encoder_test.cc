@@ -1,6 +1,10 @@
 #include <doctest/doctest.h>
 
+#include <array>
+
 #include "tenon/graph/body.hpp"
+#include "tenon/graph/passes.hpp"
+#include "tenon/graph/state.hpp"
 #include "tests/generate/models.hpp"
 
 namespace tenon {
@@ -38,59 +42,104 @@ Graph encoder_of_features(bool cross) {
   return g;
 }
 
-enum class Step { merged, first, later };
+enum class Step {
+  cross_merged,  // the cross-attention's keys and values are in two branches of one file
+  merged,        // the whole decoder is
+  first,         // the file of first steps
+  later,         // the file of later steps
+};
 
-/// A decoder that attends to its own tokens and to the encoder's states, of which it caches the products:
-/// in two branches of one file, or in two files.
-Graph decoder(Step step) {
-  Graph g;
-  const Dim batch = g.symbol("batch"), steps = g.symbol("steps"), encoded = g.symbol("encoded");
-  const ValueId tokens = g.add_input("input_ids", DType::int64, {batch, steps});
-  const ValueId encoder_mask = g.add_input("encoder_attention_mask", DType::int64, {batch, encoded});
-  ValueId states = -1, key = -1, value = -1, cross_key = -1, cross_value = -1;
-  if (step != Step::later)
-    states = g.add_input("encoder_hidden_states", DType::float32, {batch, encoded, width});
-  if (step != Step::first) {
-    const Dims past = {batch, 2, g.symbol("past"), width / 2}, cross = {batch, encoded, width};
-    key = g.add_input("past_key_values.0.decoder.key", DType::float32, past);
-    value = g.add_input("past_key_values.0.decoder.value", DType::float32, past);
-    cross_key = g.add_input("past_key_values.0.encoder.key", DType::float32, cross);
-    cross_value = g.add_input("past_key_values.0.encoder.value", DType::float32, cross);
-  }
-  if (step == Step::first) {
-    cross_key = product(g, states, width, 30);
-    cross_value = product(g, states, width, 31);
-  } else if (step == Step::merged) {
-    const ValueId again = g.add_input("use_cache_branch", DType::bool_, {1});
-    Graph with = Graph::inside(g), without = Graph::inside(g);
-    for (const auto& [name, past, seed] :
-         {std::tuple("k", cross_key, 30u), std::tuple("v", cross_value, 31u)}) {
-      with.add_output(name, node(with, op::Identity{}, {with.capture(past)}));
-      without.add_output(name, product(without, without.capture(states), width, seed));
-    }
-    const std::string names[2];
-    const auto made = g.add_node("choice",
-                                 AnyOperator::make(op::If{.else_branch = body(std::move(without)),
-                                                          .then_branch = body(std::move(with))}),
-                                 {again}, names);
-    cross_key = made[0], cross_value = made[1];
-  }
-  const ValueId x = embedding(g, tokens, -1, 40);
+/// What a decoder reads; -1: nothing.
+struct Operands {
+  ValueId tokens = -1, encoder_mask = -1, states = -1, key = -1, value = -1, cross_key = -1, cross_value = -1;
+};
+
+/// Adds the nodes of a decoder that attends to its own tokens and to the encoder's states, of which it caches
+/// the products. Returns the logits, and the keys and values for the next step.
+std::array<ValueId, 5> add_decoder(Graph& g, Operands in) {
+  if (in.cross_key < 0)
+    in.cross_key = product(g, in.states, width, 30), in.cross_value = product(g, in.states, width, 31);
+  const ValueId x = embedding(g, in.tokens, -1, 40);
   const std::string results[3];
   const auto own = g.add_node(
       "self", AnyOperator::make(op::Attention{.is_causal = 1, .kv_num_heads = 2, .q_num_heads = 2}),
-      {product(g, x, width, 41), product(g, x, width, 42), product(g, x, width, 43), -1, key, value},
+      {product(g, x, width, 41), product(g, x, width, 42), product(g, x, width, 43), -1, in.key, in.value},
       results);
   const ValueId y = node(g, op::Add{}, {x, own[0]});
-  const ValueId seen = node(g, op::Attention{.kv_num_heads = 2, .q_num_heads = 2},
-                            {product(g, y, width, 44), cross_key, cross_value, allowed(g, encoder_mask)});
-  g.add_output("logits", product(g, node(g, op::Add{}, {y, seen}), vocabulary, 45));
-  g.add_output("present.0.decoder.key", own[1]);
-  g.add_output("present.0.decoder.value", own[2]);
-  if (step != Step::later) {
-    g.add_output("present.0.encoder.key", cross_key);
-    g.add_output("present.0.encoder.value", cross_value);
+  const ValueId seen =
+      node(g, op::Attention{.kv_num_heads = 2, .q_num_heads = 2},
+           {product(g, y, width, 44), in.cross_key, in.cross_value, allowed(g, in.encoder_mask)});
+  return {product(g, node(g, op::Add{}, {y, seen}), vocabulary, 45), own[1], own[2], in.cross_key,
+          in.cross_value};
+}
+
+Graph decoder(Step step) {
+  Graph g;
+  const Dim batch = g.symbol("batch"), steps = g.symbol("steps"), encoded = g.symbol("encoded");
+  Operands in;
+  in.tokens = g.add_input("input_ids", DType::int64, {batch, steps});
+  in.encoder_mask = g.add_input("encoder_attention_mask", DType::int64, {batch, encoded});
+  if (step != Step::later)
+    in.states = g.add_input("encoder_hidden_states", DType::float32, {batch, encoded, width});
+  if (step != Step::first) {
+    const Dims past = {batch, 2, g.symbol("past"), width / 2}, cross = {batch, encoded, width};
+    in.key = g.add_input("past_key_values.0.decoder.key", DType::float32, past);
+    in.value = g.add_input("past_key_values.0.decoder.value", DType::float32, past);
+    in.cross_key = g.add_input("past_key_values.0.encoder.key", DType::float32, cross);
+    in.cross_value = g.add_input("past_key_values.0.encoder.value", DType::float32, cross);
   }
+  const auto choice = [&](std::size_t results, const auto& then, const auto& otherwise) {
+    const ValueId again = g.add_input("use_cache_branch", DType::bool_, {1});
+    const auto branch = [&](const auto& add) {
+      Graph b = Graph::inside(g);
+      for (const ValueId v : add(b)) b.add_output(std::to_string(v), v);
+      return body(std::move(b));
+    };
+    return g.add_node(
+        "choice", AnyOperator::make(op::If{.else_branch = branch(otherwise), .then_branch = branch(then)}),
+        {again}, std::vector<std::string>(results));
+  };
+  std::vector<ValueId> out;
+  if (step == Step::merged) {
+    const auto captured = [&](Graph& b, bool with_past) {
+      Operands of;
+      for (ValueId Operands::* part :
+           {&Operands::tokens, &Operands::encoder_mask, &Operands::states, &Operands::key, &Operands::value,
+            &Operands::cross_key, &Operands::cross_value}) {
+        const bool always = part == &Operands::tokens || part == &Operands::encoder_mask;
+        if (!always && with_past == (part == &Operands::states)) continue;
+        of.*part = b.capture(in.*part);
+      }
+      return of;
+    };
+    // Later steps return no keys and values of the states.
+    const auto then = [&](Graph& b) {
+      std::array<ValueId, 5> made = add_decoder(b, captured(b, true));
+      for (const std::size_t cross : {3, 4})
+        made[cross] = b.add_constant({}, AnyTensor(Tensor<float>(Extents{0, 1, width})));
+      return made;
+    };
+    out = choice(5, then, [&](Graph& b) { return add_decoder(b, captured(b, false)); });
+  } else {
+    if (step == Step::cross_merged) {
+      const auto made = choice(
+          2,
+          [&](Graph& b) {
+            return std::array{node(b, op::Identity{}, {b.capture(in.cross_key)}),
+                              node(b, op::Identity{}, {b.capture(in.cross_value)})};
+          },
+          [&](Graph& b) {
+            const ValueId states = b.capture(in.states);
+            return std::array{product(b, states, width, 30), product(b, states, width, 31)};
+          });
+      in.cross_key = made[0], in.cross_value = made[1];
+    }
+    const std::array<ValueId, 5> made = add_decoder(g, in);
+    out.assign(made.begin(), made.end());
+  }
+  const char* const names[] = {"logits", "present.0.decoder.key", "present.0.decoder.value",
+                               "present.0.encoder.key", "present.0.encoder.value"};
+  for (std::size_t k = 0; k < (step == Step::later ? 3 : 5); ++k) g.add_output(names[k], out[k]);
   return g;
 }
 
@@ -117,12 +166,15 @@ std::vector<int> expected(const std::vector<int>& prompt, std::vector<int> text,
 }  // namespace
 
 TEST_CASE("Generator: an encoder, and a decoder in one file or in two") {
-  const Session e(encoder()), merged(decoder(Step::merged)), first(decoder(Step::first)),
+  const Session e(encoder()), cross_merged(decoder(Step::cross_merged)), first(decoder(Step::first)),
       later(decoder(Step::later));
-  const Generator one(merged, {.encoder = {.session = &e}});
+  const Session merged(decoder(Step::merged), {.passes = standard_passes()}), plain(decoder(Step::merged));
+  const Generator one(cross_merged, {.encoder = {.session = &e}});
+  const Generator whole(merged, {.encoder = {.session = &e}});
+  const Generator without_passes(plain, {.encoder = {.session = &e}});
   const Generator two(later, {.first = {.session = &first}, .encoder = {.session = &e}});
   const std::vector<std::vector<int>> prompts = {{4, 5, 6}, {1}, {7, 7, 2, 9}};
-  for (const Generator* g : {&one, &two}) {
+  for (const Generator* g : {&one, &whole, &without_passes, &two}) {
     std::vector<std::vector<int>> texts;
     for (const auto& p : prompts) {
       texts.push_back(expected(p, {0, 3}, 8));
@@ -137,6 +189,20 @@ TEST_CASE("Generator: an encoder, and a decoder in one file or in two") {
                                      .run = {.state = &unused, .last = LastSteps("none")}})) == texts[0]);
     check_error([&] { (void)g->stream({1}); }, {"generator", "decoder_start is empty"});
   }
+}
+
+TEST_CASE("Generator: steps of a merged decoder copy no cache, and read the states' keys as they are") {
+  const std::string of = "past_key_values.0.decoder.", to = "present.0.decoder.";
+  State state({.pairs = {{of + "key", to + "key"}, {of + "value", to + "value"}}});
+  const Session s(decoder(Step::merged), {.passes = standard_passes(), .state = &state, .explain = true});
+  int reads = 0;
+  for (const PassReport& r : s.reports()) {
+    if (r.pass == "take_branches") CHECK_MESSAGE(r.applied, r.text);
+    if (r.pass != "keep_caches") continue;
+    CHECK_MESSAGE(r.applied, r.text);
+    reads += r.text.find("reads the caches") != std::string::npos;
+  }
+  CHECK(reads == 1);
 }
 
 TEST_CASE("Generator: states that the caller has computed") {

@@ -1,6 +1,9 @@
 // Forms in which exporters write a decoder, whose pasts become caches of pages.
+#include "tenon/graph/body.hpp"
 #include "tenon/graph/state.hpp"
-
+#include "tenon/op/controlflow/if.hpp"
+#include "tenon/op/math/expand.hpp"
+#include "tenon/op/tensor/unsqueeze.hpp"
 #include "tests/graph/decoder.hpp"
 #include "tests/graph/passes/check.hpp"
 
@@ -9,10 +12,11 @@ using namespace test;
 
 namespace {
 
-/// What keeps a decoder's caches: `bytes` of pages hold `steps` steps, and each run gives what one over all
-/// steps does, also after a cut, in a fork, and of pasts that are given.
+/// What keeps a decoder's caches: pages of type `stored` hold the steps, and each run gives what one over all
+/// steps does, also after a cut, in a fork, and of pasts that are given, which are of this type.
 template <class Build>
-void check_kept(const Build& build, DType type, bool columns, double tolerance) {
+void check_kept(const Build& build, DType type, bool columns, double tolerance,
+                DType stored = DType::undefined) {
   State probe({.pairs = pairs});
   const Session s(build(), {.passes = standard_passes(), .state = &probe, .explain = true});
   bool reads = false;
@@ -49,7 +53,7 @@ void check_kept(const Build& build, DType type, bool columns, double tolerance) 
   run(state, 0, 5);
   run(state, 5, 6);
   CHECK(state.length() == 6);
-  CHECK(state.bytes() == 2 * 2 * 4 * heads * size * bits_of(type) / 8);
+  CHECK(state.bytes() == 2 * 2 * 4 * heads * size * bits_of(stored == DType::undefined ? type : stored) / 8);
   State fork = state.fork();
   state.truncate(3);
   run(state, 3, 8);
@@ -131,6 +135,23 @@ TEST_CASE("keys of 16 bits that the products read in float stay where they lie")
   }
 }
 
+TEST_CASE("a past of floats that is read and made in 16 bits is a cache of 16 bits") {
+  const auto build = [] {
+    return self_attention(
+        DType::float32, false, [](Graph& to, ValueId x, ValueId mask, ValueId past_key, ValueId past_value) {
+          const auto half = [&](ValueId v) { return cast(to, v, DType::float16); };
+          const ValueId h = half(x), k = node(to, op::Concat{.axis = 2}, {half(past_key), h}),
+                        v = node(to, op::Concat{.axis = 2}, {half(past_value), h});
+          for (const auto& [name, value] : {std::pair("present_key", k), std::pair("present_value", v)})
+            to.add_output(name, node(to, op::Cast{.to = 1}, {value}, name));
+          const ValueId scores =
+              node(to, op::Add{}, {node(to, op::MatMul{}, {h, swapped(to, k)}), half(mask)});
+          return cast(to, node(to, op::MatMul{}, {node(to, op::Softmax{}, {scores}), v}), DType::float32);
+        });
+  };
+  check_kept(build, DType::float32, false, 2e-3, DType::float16);
+}
+
 TEST_CASE("a present that is a copy of a Concat is a cache") {
   const auto build = [] {
     return self_attention(
@@ -175,6 +196,142 @@ TEST_CASE("a past of transposed keys is a cache of keys") {
     const Value shape = s.run(next, {.state = &state})["past_shape"];
     CHECK(shape.view<int64_t>()[inside ? 2 : 3] == 3);
     CHECK(shape.view<int64_t>()[inside ? 3 : 2] == size);
+  }
+}
+
+namespace {
+
+/// The decoder in the branches of an If: the steps alone if `later` is false, and after the past if it is
+/// true.
+Graph merged(Form form) {
+  Graph g;
+  const Dim batch = g.symbol("batch"), steps = g.symbol("steps"), past = g.symbol("past");
+  const ValueId x = g.add_input("x", DType::float32, {batch, heads, steps, size}),
+                mask = g.add_input("mask", DType::float32, {batch, 1, steps, g.symbol("all")}),
+                past_key = g.add_input("past_key", DType::float32, {batch, heads, past, size}),
+                past_value = g.add_input("past_value", DType::float32, {batch, heads, past, size}),
+                later = g.add_input("later", DType::bool_, {1});
+  const std::string names[] = {"y", "present_key", "present_value"};
+  const auto branch = [&](bool with_past) {
+    Graph b = Graph::inside(g);
+    const ValueId own = b.capture(x), shown = b.capture(mask);
+    std::vector<ValueId> pasts(2, -1);
+    if (with_past) pasts = {b.capture(past_key), b.capture(past_value)};
+    std::vector<ValueId> out;
+    if (form == Form::attention) {
+      out = b.add_node("attention", AnyOperator::make(op::Attention{}),
+                       {own, own, own, shown, pasts[0], pasts[1]}, std::vector<std::string>(3));
+    } else {
+      const auto all = [&](ValueId v) {
+        return with_past ? node(b, op::Concat{.axis = 2}, {v, own}) : node(b, op::Add{}, {own, own});
+      };
+      const ValueId k = all(pasts[0]), v = all(pasts[1]),
+                    scores = node(b, op::Add{}, {node(b, op::MatMul{}, {own, swapped(b, k)}), shown});
+      out = {node(b, op::MatMul{}, {node(b, op::Softmax{}, {scores}), v}), k, v};
+    }
+    for (std::size_t k = 0; k < 3; ++k) b.add_output(names[k], out[k]);
+    return body(std::move(b));
+  };
+  const auto out = g.add_node(
+      "choice", AnyOperator::make(op::If{.else_branch = branch(false), .then_branch = branch(true)}), {later},
+      names);
+  for (std::size_t k = 0; k < 3; ++k) g.add_output(names[k], out[k]);
+  return g;
+}
+
+}  // namespace
+
+TEST_CASE("branches that an input chooses keep caches, each in a program of its own") {
+  for (const Form form : {Form::attention, Form::concat})
+    for (const int axis : {-1, 2}) {
+      CAPTURE(static_cast<int>(form));
+      CAPTURE(axis);
+      const StateOptions options{
+          .pairs = {{"past_key", "present_key", axis}, {"past_value", "present_value", axis}},
+          .page_steps = 4};
+      State probe(options);
+      const Session s(merged(form), {.passes = standard_passes(), .state = &probe, .explain = true});
+      CHECK(std::ranges::any_of(s.reports(), [](const PassReport& r) {
+        return r.pass == "keep_caches" && r.applied && r.text.find("reads the caches") != std::string::npos;
+      }));
+      const Tensor<float> x = numbers({1, heads, 12, size}, 3);
+      const auto feeds = [&](int64_t from, int64_t to, bool later) {
+        Tensor<float> part{Extents{1, heads, to - from, size}};
+        for (int64_t h = 0; h < heads; ++h)
+          std::copy_n(x.data() + (h * 12 + from) * size, (to - from) * size,
+                      part.data() + h * (to - from) * size);
+        return Feeds{{"x", part},
+                     {"mask", causal(1, later ? from : 0, later ? to : to - from)},
+                     {"later", Tensor<bool>(Extents{1}, {later})}};
+      };
+      // What the model computes without a state.
+      Outputs known;
+      const auto plain = [&](int64_t from, int64_t to, bool later) {
+        Feeds f = feeds(from, to, later);
+        f.emplace_back("past_key", later ? known["present_key"] : no_past(1));
+        f.emplace_back("past_value", later ? known["present_value"] : no_past(1));
+        known = s.run(f);
+        return steps_of(known["y"], 0, to - from);
+      };
+      State state(options);
+      const auto run = [&](int64_t from, int64_t to, bool later) {
+        const std::vector<float> y =
+            steps_of(s.run(feeds(from, to, later), {.state = &state})["y"], 0, to - from);
+        check_close(y, plain(from, to, later));
+        // A present whose axis is not known is no cache until there is a past.
+        if (later || axis == 2) CHECK(state.bytes() == 2 * ((state.length() + 3) / 4 * 4) * heads * size * 4);
+      };
+      run(0, 5, false);
+      run(5, 6, true);
+      run(6, 9, true);
+      CHECK(state.length() == 9);
+      // A run that fails leaves the steps, even one that would begin again.
+      CHECK_THROWS_AS(s.run(feeds(0, 2, false), {.state = &state, .max_bytes = 1}), Error);
+      CHECK(state.length() == 9);
+      run(9, 10, true);
+      run(0, 3, false);
+      run(3, 4, true);
+      CHECK(state.length() == 4);
+    }
+}
+
+TEST_CASE("an Attention of repeated heads reads the caches") {
+  for (const bool side_by_side : {false, true}) {
+    const auto build = [&] {
+      return self_attention(
+          DType::float32, false,
+          [&](Graph& to, ValueId x, ValueId mask, ValueId past_key, ValueId past_value) {
+            const auto list = [&](std::vector<int64_t> l) {
+              return to.add_constant({},
+                                     AnyTensor(Tensor<int64_t>(Extents{std::ssize(l)}, l.begin(), l.end())));
+            };
+            const auto swapped_heads = [&](ValueId v) { return node(to, op::Transpose{{0, 2, 1, 3}}, {v}); };
+            // Queries of twice as many heads as keys and values have.
+            const ValueId q = node(to, op::Concat{.axis = 1}, {x, x});
+            const auto repeated = [&](ValueId past, const char* name) {
+              const ValueId all = node(to, op::Concat{.axis = -2}, {past, x}, name),
+                            steps = node(to, op::Shape{.end = 3, .start = 2}, {all});
+              to.add_output(name, all);
+              const auto extents = [&](std::vector<int64_t> before) {
+                return node(to, op::Concat{.axis = 0}, {list(std::move(before)), steps, list({size})});
+              };
+              const ValueId many = node(
+                  to, op::Expand{}, {node(to, op::Unsqueeze{}, {all, list({2})}), extents({1, heads, 2})});
+              const ValueId by_heads = node(to, op::Reshape{}, {many, extents({1, 2 * heads})});
+              if (!side_by_side) return by_heads;
+              return node(to, op::Reshape{}, {swapped_heads(by_heads), list({0, 0, 2 * width})});
+            };
+            const ValueId k = repeated(past_key, "present_key"), v = repeated(past_value, "present_value");
+            op::Attention attention{.scale = 0.7f};
+            if (!side_by_side) return node(to, attention, {q, k, v, mask});
+            attention.q_num_heads = attention.kv_num_heads = 2 * heads;
+            const ValueId y =
+                node(to, attention,
+                     {node(to, op::Reshape{}, {swapped_heads(q), list({0, 0, 2 * width})}), k, v, mask});
+            return swapped_heads(node(to, op::Reshape{}, {y, list({0, 0, 2 * heads, size})}));
+          });
+    };
+    check_kept(build, DType::float32, false, 1e-5);
   }
 }
 

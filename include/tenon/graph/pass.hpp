@@ -27,6 +27,8 @@ struct Pass {
   /// The body whose results are the node's in every run, if it takes no inputs. Its nodes replace the node
   /// when the program is made, before bodies are compiled, so that all passes see them. Null: none.
   ReplacingBody (*replacing)(const Program& program, const GraphNode& node) = nullptr;
+  /// The operand by whose value `replacing` chooses the body, or -1. Null: none.
+  int32_t (*chosen_by)(const GraphNode& node) = nullptr;
 };
 
 /// A pass's report on one node: the rewrite, or the reason for leaving the node alone.

@@ -182,7 +182,8 @@ class Program {
 
   // --- from the graph ---
 
-  void add_values(const Graph& graph, std::span<const ValueId> replaced, const ProgramScope* scope);
+  void add_values(const Graph& graph, std::span<const ValueId> replaced,
+                  std::span<const Condition> conditions, const ProgramScope* scope);
   std::vector<bool> find_needed(const Graph& graph);
   /// The nodes, not yet computed, that make a value from constants. Empty if it depends on anything else, or
   /// if they read more operands than passes look at.

@@ -50,7 +50,7 @@ inline Program::Program(const Graph& graph, std::vector<ValueId> outputs, std::s
     edit_ = std::make_unique<Edit>();
     edit_->names_extents = scope == nullptr;
   }
-  add_values(graph, replaced, scope);
+  add_values(graph, replaced, options.conditions, scope);
   if (drained != nullptr) drained->drop_contents();
   const std::vector<bool> needed = find_needed(graph);
   if (scope != nullptr && edit_ && fold_) copy_makers(scope->around);
@@ -64,7 +64,7 @@ inline Program::Program(const Graph& graph, std::vector<ValueId> outputs, std::s
 }
 
 inline void Program::add_values(const Graph& graph, std::span<const ValueId> replaced,
-                                const ProgramScope* scope) {
+                                std::span<const Condition> conditions, const ProgramScope* scope) {
   for (const Graph::ValueEntry& e : graph.values()) {
     if (e.is_outside())
       raise(ErrorCode::invalid_argument, str_cat("constant '", e.name, "'"),
@@ -72,6 +72,11 @@ inline void Program::add_values(const Graph& graph, std::span<const ValueId> rep
     values_.push_back({e.name, e.content});
   }
   for (ValueId v : replaced) value(v).constant = {};
+  for (const Condition& c : conditions) {
+    AnyTensor t = AnyTensor::uninitialized(DType::bool_, graph.entry(c.input).info.dims.extents());
+    *static_cast<bool*>(t.out().data()) = c.value;
+    value(c.input).constant = std::move(t);
+  }
   for (ValueId v : graph.inputs()) given_.push_back({v, -1, graph.entry(v).info});
   for (std::size_t k = 0; scope && edit_ && k < given_.size(); ++k) {
     op::Info& i = given_[k].info;  // a run enforces the types that a body declares, not the extents
@@ -259,7 +264,7 @@ inline void Program::compile_bodies(Node& n, std::span<const ValueId> here, cons
   n.op = detail::with_bodies(n.op, [&](std::string_view name, const auto&, const CapturingBody& body) {
     ProgramOptions inner = options;
     inner.folded = folded_;
-    inner.caches = {}, inner.last_steps_of = {};  // they are this program's inputs and outputs
+    inner.caches = {}, inner.conditions = {}, inner.last_steps_of = {};  // this program's inputs and outputs
     inner.where = str_cat(options.where, detail::describe(n), ", ", name, ": ");
     return body.compiled({*this, asked[name], here}, inner);
   });

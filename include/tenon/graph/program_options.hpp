@@ -29,8 +29,17 @@ struct CachePair {
                          ///< past is no input
   bool stacked = false;  ///< of (2, batch, heads, steps, size), and kept as two caches, of keys and of values
   bool columns = false;  ///< of (batch, heads, size, steps), which is the transpose of what the cache has
-  int axis = -1;         ///< the present is the past and steps after it along this axis; -1: not known
-  int64_t window = -1;   ///< steps before the last ones, of this number, are never read; -1: all may be
+  bool fresh = false;    ///< its steps are the run's alone, which reads no past
+  DType type = DType::undefined;  ///< of the cache's numbers
+  int axis = -1;        ///< the present is the past and steps after it along this axis; -1: not known
+  int64_t window = -1;  ///< steps before the last ones, of this number, are never read; -1: all may be
+};
+
+/// What an input of one bool is in every run of a program.
+struct Condition {
+  ValueId input = -1;
+  bool value = false;
+  bool operator==(const Condition&) const = default;
 };
 
 struct ProgramOptions {
@@ -42,6 +51,7 @@ struct ProgramOptions {
   std::span<const Pass> passes{};
   SharedConstants* shared = nullptr;           ///< of the session's programs; null: constants are not shared
   std::span<CachePair> caches{};               ///< pairs that a State may keep
+  std::span<const Condition> conditions{};     ///< of inputs of the graph
   std::optional<std::size_t> last_steps_of{};  ///< the index of the output that needs the last steps only
   std::vector<PassReport>* reports = nullptr;  ///< receives the passes' reports; null: not requested
   std::string where{};                         ///< prefix of nodes in reports

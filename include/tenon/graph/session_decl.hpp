@@ -42,7 +42,8 @@ struct SessionOptions {
   /// applies none.
   std::optional<std::vector<Pass>> passes{};
   /// If set, the session's own program is made for runs with states of these pairs. Otherwise the first such
-  /// run compiles a second one, which shares packed matrices with the first. Read by the constructor alone.
+  /// run compiles a second one, which shares packed matrices with the first. Inputs that choose branches,
+  /// such as use_cache_branch, are true in it. Read by the constructor alone.
   const State* state = nullptr;
   LastSteps last{};      ///< likewise for runs with RunOptions::last of this output
   bool explain = false;  ///< keep the passes' reports for Session::reports
@@ -54,8 +55,9 @@ struct SessionOptions {
   /// packed: LoadOptions::packed_file. Null: it packs all of them.
   std::shared_ptr<PackedStore> packed{};
   /// The number of programs kept in addition to the graph's own, with which they share packed matrices: one
-  /// for each list of RunOptions::outputs and each set of overridden inputs. The least recently used one is
-  /// dropped first, as soon as no run and no Binding uses it.
+  /// for each list of RunOptions::outputs, each set of overridden inputs and, in runs with a state, each
+  /// choice of branches by inputs. The least recently used one is dropped first, as soon as no run and no
+  /// Binding uses it.
   int max_programs = 16;
 };
 

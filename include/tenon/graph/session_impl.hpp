@@ -34,15 +34,16 @@ TENON_SESSION Binding& Binding::operator=(Binding&&) noexcept = default;
 TENON_SESSION Binding::~Binding() = default;
 
 struct Session::Core {
-  // The graph compiled for one set of outputs and one set of replaced inputs (inputs whose default values the
-  // run overrides).
+  // The graph compiled for one set of outputs, one set of replaced inputs (inputs whose default values the
+  // run overrides) and, with a state, the values of the inputs that choose branches.
   struct Variant {
     std::vector<std::string> outputs;
     std::vector<ValueId> given;
-    std::vector<StatePair> pairs;    // of the run's state
-    const Pass* keep = nullptr;      // its pass; null if the run has no state
-    LastSteps last;                  // of these, the output and the pass
-    std::vector<std::string> shown;  // what the run returns, if it has a state
+    std::vector<StatePair> pairs;       // of the run's state
+    const Pass* keep = nullptr;         // its pass; null if the run has no state
+    LastSteps last;                     // of these, the output and the pass
+    std::vector<Condition> conditions;  // of a run with a state
+    std::vector<std::string> shown;     // what the run returns, if it has a state
     // Written by one thread, read by others once ready:
     std::vector<CachePair> caches;   // one for each pair
     std::vector<std::size_t> pasts;  // their indices among the graph's inputs
@@ -92,8 +93,11 @@ struct Session::Core {
 
   static int64_t default_folded(const Graph& graph);
   static std::vector<bool> needed_inputs(const Graph& graph, std::span<const ValueId> outputs);
+  /// The inputs of one bool that choose among bodies whose results the graph returns, such as a merged
+  /// decoder's use_cache_branch.
+  std::vector<ValueId> choosing_inputs() const;
   std::shared_ptr<Variant> find_variant(const RunOptions& run, std::span<const ValueId> given,
-                                        const detail::Budget* budget);
+                                        std::span<const Condition> conditions, const detail::Budget* budget);
   /// Compiles a variant that find_variant has registered, and notifies the runs that wait for it.
   void make(const std::shared_ptr<Variant>& variant, const detail::Budget* budget);
   /// The value of the graph with this name, or the output; -1 if there is none.
@@ -112,6 +116,7 @@ struct Session::Core {
   std::shared_ptr<ThreadPool> pool;
   std::vector<std::string> names;
   std::vector<ValueId> outputs;
+  std::vector<ValueId> choosing;
   std::vector<PassReport> reports;
   mutable SharedConstants shared;
   std::shared_ptr<Variant> own;  // of the graph's outputs
@@ -155,6 +160,7 @@ TENON_SESSION Session::Core::Core(Graph of, SessionOptions with)
     options.executor = pool.get();
   }
   for (const auto& [name, id] : graph.outputs()) names.push_back(name), outputs.push_back(id);
+  choosing = choosing_inputs();
   own = std::make_shared<Variant>();
   own->last = options.last;
   std::vector<ValueId> ids = outputs;
@@ -163,6 +169,7 @@ TENON_SESSION Session::Core::Core(Graph of, SessionOptions with)
     for (ValueId v : graph.inputs())
       if (graph.entry(v).optional && options.state->has_past(graph.entry(v).name)) own->given.push_back(v);
     ids = ids_with_state(*own);
+    for (ValueId v : choosing) own->conditions.push_back({v, true});
     options.state = nullptr;  // it need not outlive the constructor
   }
   compile(*own, graph, std::move(ids), nullptr, options.source ? &graph : nullptr,
@@ -293,8 +300,14 @@ void Session::Core::with_inputs(const Feeds& feeds, Outputs& results, const RunO
       raise(ErrorCode::invalid_argument, "session", "input '", e.name, "' is given by the state");
     if ((inputs[k] != nullptr || past) && e.optional) given[replaced++] = graph.inputs()[k];
   }
+  Condition* const conditions = scratch.take<Condition>(static_cast<int64_t>(choosing.size()));
+  std::size_t known = 0;
+  for (std::size_t k = 0; run.state != nullptr && k < count; ++k)
+    if (inputs[k] != nullptr && std::ranges::find(choosing, graph.inputs()[k]) != choosing.end())
+      conditions[known++] = {graph.inputs()[k], *static_cast<const bool*>(inputs[k]->tensor().data())};
   // Held until the run ends, because other runs may evict it.
-  const std::shared_ptr<Variant> variant = find_variant(run, {given, replaced}, budget ? &*budget : nullptr);
+  const std::shared_ptr<Variant> variant =
+      find_variant(run, {given, replaced}, {conditions, known}, budget ? &*budget : nullptr);
   for (std::size_t n = 0; n < variant->caches.size(); ++n) {
     const CachePair& pair = variant->caches[n];
     State::Slot& slot = run.state->slots_[n];
@@ -305,13 +318,18 @@ void Session::Core::with_inputs(const Feeds& feeds, Outputs& results, const RunO
       continue;
     }
     const Value*& input = inputs[variant->pasts[n]];
+    if (pair.kept && pair.fresh) {
+      run.state->begin_again(n);
+      input = nullptr;
+      continue;
+    }
     if (pair.kept) {
       run.state->make_cache(n, pair);
       if (input != nullptr) run.state->start_cache(n, input->tensor(), pair), slot.started = true;
       input = nullptr;
       continue;
     }
-    run.state->make_value(n);
+    run.state->make_value(n, graph.entry(pair.past).info.type.element);
     if (input != nullptr) {
       slot.value = *input;
     } else if (slot.whole) {
@@ -355,11 +373,11 @@ TENON_SESSION std::size_t Session::Core::feed(std::string_view name, const Value
 }
 
 TENON_SESSION std::shared_ptr<Session::Core::Variant> Session::Core::find_variant(
-    const RunOptions& run, std::span<const ValueId> given, const detail::Budget* budget) {
+    const RunOptions& run, std::span<const ValueId> given, std::span<const Condition> conditions,
+    const detail::Budget* budget) {
   const auto serves = [&](const Variant& v) {
-    return v.outputs == run.outputs &&
-           std::equal(v.given.begin(), v.given.end(), given.begin(), given.end()) &&
-           v.serves(run.state, run.last);
+    return v.outputs == run.outputs && std::ranges::equal(v.given, given) &&
+           std::ranges::equal(v.conditions, conditions) && v.serves(run.state, run.last);
   };
   if (serves(*own)) return own;
   detail::UniqueLock lock(mutex);
@@ -380,6 +398,7 @@ TENON_SESSION std::shared_ptr<Session::Core::Variant> Session::Core::find_varian
   const auto v = std::make_shared<Variant>();
   v->outputs = run.outputs;
   v->given.assign(given.begin(), given.end());
+  v->conditions.assign(conditions.begin(), conditions.end());
   if (run.state != nullptr) v->take_pairs(*run.state);
   v->last = run.last;
   variants.push_back(v);
@@ -476,6 +495,24 @@ TENON_SESSION std::vector<ValueId> Session::Core::ids_with_state(Variant& varian
   return ids;
 }
 
+TENON_SESSION std::vector<ValueId> Session::Core::choosing_inputs() const {
+  std::vector<ValueId> found;
+  const auto chooses = [&](ValueId v, const GraphNode& n) {
+    if (v < 0 || graph.entry(v).optional || std::ranges::find(found, v) != found.end()) return false;
+    const Dims& dims = graph.entry(v).info.dims;
+    return dims.known() && dims.count().is(1) &&
+           std::ranges::find(graph.inputs(), v) != graph.inputs().end() &&
+           std::ranges::any_of(n.outputs, [&](ValueId result) {
+             return std::ranges::find(outputs, result) != outputs.end();
+           });
+  };
+  for (const Pass& pass : options.passes ? *options.passes : std::vector<Pass>())
+    for (const GraphNode& n : graph.nodes())
+      if (const ValueId v = pass.chosen_by != nullptr ? pass.chosen_by(n) : -1; chooses(v, n))
+        found.push_back(v);
+  return found;
+}
+
 TENON_SESSION int64_t Session::Core::default_folded(const Graph& graph) {
   int64_t bytes = 0;
   for (const Graph::ValueEntry& e : graph.values())
@@ -518,7 +555,7 @@ TENON_SESSION void Session::Core::compile(Variant& variant, const Graph& from, s
     passes.insert(passes.begin(), *variant.last.pass);
   }
   if (variant.keep != nullptr) passes.push_back(*variant.keep);
-  program.passes = passes, program.caches = variant.caches;
+  program.passes = passes, program.caches = variant.caches, program.conditions = variant.conditions;
   variant.needed = needed_inputs(from, ids);
   variant.runner.emplace(Program(from, std::move(ids), variant.given, program, nullptr, drained),
                          allocator());

@@ -162,19 +162,27 @@ class State {
     while (k < slots_.size() && !lacks(k)) ++k;
     return k;
   }
+  struct Aside {  // the steps of a past that a run under way has begun again
+    std::size_t number;
+    Slot slot;
+    StepCache first, second;
+  };
   State(const StateOptions& options, const Pass* keep) : options_(options), keep_(keep) {}
   Allocator& allocator() const { return options_.allocator ? *options_.allocator : default_allocator(); }
   // Make the steps of a past a cache, or a value, for a program that has it so.
   void make_cache(std::size_t k, const CachePair& pair);
-  void make_value(std::size_t k);
+  void make_value(std::size_t k, DType type);
+  // Puts the steps of a past aside for a run that makes all of its steps itself, until that has succeeded.
+  void begin_again(std::size_t k);
   // Makes the steps of a tensor the past's cache, or two if it stacks keys and values.
-  void start_cache(std::size_t k, const AnyTensor& steps, const CachePair& pair);
+  void start_cache(std::size_t k, const AnyTensor& given, const CachePair& pair);
   StepCache no_steps() const { return {PagedRows(options_.page_steps, allocator(), options_.cache_type)}; }
 
   StateOptions options_;
   const Pass* keep_;  // keep_caches, so that sessions without states do not compile its operators
   std::vector<Slot> slots_;
   std::vector<StepCache> caches_;  // two for each slot, the second of which has values if it is `stacked`
+  std::vector<Aside> aside_;       // restored if the run fails
   std::vector<Storage> lent_;      // for each result, the past's memory that it may use
   std::vector<Value> results_;     // of a run: its outputs, then the presents that are no caches
   std::atomic<bool> running_ = false;

@@ -38,6 +38,8 @@ inline void State::make_cache(std::size_t k, const CachePair& pair) {
   if (caches_[2 * k].past > 0 && slot.stacked != pair.stacked)
     raise(ErrorCode::invalid_shape, "state", "'", slot.pair.past, "' has ", slot.stacked ? 5 : 4,
           " axes, but this run's has ", pair.stacked ? 5 : 4);
+  // Another program may have kept them in another type.
+  if (caches_[2 * k].past > 0 && caches_[2 * k].rows.dtype() != pair.type) make_value(k, pair.type);
   if (!slot.whole) return;
   if (slot.updated)
     raise(ErrorCode::invalid_argument, "state", "'", slot.pair.past,
@@ -47,8 +49,18 @@ inline void State::make_cache(std::size_t k, const CachePair& pair) {
   slot.stacked = pair.stacked, slot.columns = pair.columns;
 }
 
-inline void State::start_cache(std::size_t k, const AnyTensor& steps, const CachePair& pair) {
+inline void State::begin_again(std::size_t k) {
+  if (!slots_[k].whole && caches_[2 * k].past == 0) return;
   StepCache first = no_steps(), second = no_steps();
+  aside_.reserve(slots_.size());
+  aside_.push_back({k, std::exchange(slots_[k], {slots_[k].pair}),
+                    std::exchange(caches_[2 * k], std::move(first)),
+                    std::exchange(caches_[2 * k + 1], std::move(second))});
+}
+
+inline void State::start_cache(std::size_t k, const AnyTensor& given, const CachePair& pair) {
+  StepCache first = no_steps(), second = no_steps();
+  const AnyTensor steps = op::with_type(given, pair.type, allocator());
   const Extents& e = steps.extents();
   if (pair.columns && e.size() == 4) {
     first.start(op::with_swapped_axes(steps, allocator()));
@@ -66,7 +78,7 @@ inline void State::start_cache(std::size_t k, const AnyTensor& steps, const Cach
   caches_[2 * k] = std::move(first), caches_[2 * k + 1] = std::move(second);
 }
 
-inline void State::make_value(std::size_t k) {
+inline void State::make_value(std::size_t k, DType type) {
   const StepCache& cache = caches_[2 * k];
   Slot& slot = slots_[k];
   if (cache.past == 0) return;
@@ -82,7 +94,8 @@ inline void State::make_value(std::size_t k) {
   op::copy_steps(rows, {rows.dtype(), bytes, half});
   if (slot.stacked) op::copy_steps(caches_[2 * k + 1].rows, {rows.dtype(), bytes + all.bytes() / 2, half});
   if (slot.columns) all = op::with_swapped_axes(all, allocator());
-  slot.value = std::move(all), slot.whole = true, slot.axis = slot.stacked || slot.columns ? 3 : 2;
+  slot.value = op::with_type(all, type, allocator()), slot.whole = true,
+  slot.axis = slot.stacked || slot.columns ? 3 : 2;
   for (const std::size_t c : {2 * k, 2 * k + 1}) caches_[c] = no_steps();
 }
 
@@ -100,6 +113,12 @@ class State::Run {
     for (std::size_t k = 0; k < state_.slots_.size(); ++k)  // the run has failed
       if (std::exchange(state_.slots_[k].started, false))
         for (const std::size_t c : {2 * k, 2 * k + 1}) state_.caches_[c] = state_.no_steps();
+    for (Aside& a : state_.aside_) {
+      state_.slots_[a.number] = std::move(a.slot);
+      state_.caches_[2 * a.number] = std::move(a.first);
+      state_.caches_[2 * a.number + 1] = std::move(a.second);
+    }
+    state_.aside_.clear();
     state_.results_.clear();
     state_.lent_.clear();
     state_.running_ = false;
@@ -133,6 +152,7 @@ class State::Run {
     for (std::size_t k = 0; k < pairs.size(); ++k) make_lasting(k, pairs[k], shown.size(), outputs);
     for (std::size_t n = 0; n < shown.size(); ++n) shown[n] = std::move(state_.results_[n]);
     for (std::size_t k = 0; k < pairs.size(); ++k) keep(k, pairs[k]);
+    state_.aside_.clear();
   }
 
  private:

@@ -2,7 +2,8 @@
 // its steps where the graph copied the past. Attention reads the cache's pages. Where the present is the past
 // with some rows written, the run writes them in place. The present of a graph without the past is the first
 // part of a cache. A past of five axes, (2, batch, heads, steps, size), becomes two caches, of keys and of
-// values.
+// values. A past of floats that is read and made in 16 bits becomes a cache of 16 bits. Where a program reads
+// no past, as in the first branch of a merged decoder, the present is all that the cache then has.
 #pragma once
 
 #include "tenon/graph/fused/cached_attention.hpp"
@@ -45,7 +46,7 @@ class KeptCaches {
       find_update(k);
     }
     for (std::size_t c = 0; c < rows_.size(); ++c)
-      if (rows_[c].node >= 0 && rows_[c].fresh != present(c / 2)) serve_readers(c);
+      if (rows_[c].node >= 0 && rows_[c].fresh != rows_[c].present) serve_readers(c);
     count_steps();
   }
 
@@ -54,7 +55,7 @@ class KeptCaches {
   // values.
   struct Rows {
     ValueId past = -1, present = -1;  // as `node` reads and makes them, as halves of the pair or in float
-    bool widened = false;             // in float, of a pair of 16 bits
+    bool widened = false;             // in float, of a pair of 16 bits, of which the cache is
     ValueId source = -1;              // the pair's past or half of it; -1: `past` itself
     int stacking = -1;                // what reads `present` to make the pair's, which nothing else reads
     int node = -1;                    // the Concat or Attention that makes the present
@@ -85,8 +86,11 @@ class KeptCaches {
   void find_operands(std::size_t k) {
     if (!may_keep(k)) return;
     Rows& r = rows_[2 * k];
-    if (pair(k).past < 0) {
+    pair(k).fresh = pair(k).past >= 0 && p_.readers(pair(k).past).empty() && !p_.is_output(pair(k).past);
+    if (pair(k).past < 0 || pair(k).fresh) {
       r.present = present(k);
+      if (const int n = p_.maker(r.present); is_unread(k) && n >= 0 && is_widening(p_.node(n)))
+        r.present = p_.node(n).inputs[0];
       return;
     }
     const Dims& d = p_.info(pair(k).past).dims;
@@ -166,21 +170,28 @@ class KeptCaches {
     r.past = p_.node(before).outputs[0], r.present = p_.node(after).inputs[0];
     pair(k).columns = true;
   }
-  /// A past of 16 bits that is read in float, and whose present is made in float, is kept in 16 bits.
+  DType type(ValueId v) const { return p_.info(v).type.element; }
+  static bool is_half(DType t) { return t == DType::float16 || t == DType::bfloat16; }
+  /// Whether a node casts 16 bits to float.
+  bool is_widening(const Graph::Node& n) const {
+    return n.op.as<op::Cast>() != nullptr && is_half(type(n.inputs[0])) &&
+           type(n.outputs[0]) == DType::float32;
+  }
+  /// A past of 16 bits that is read in float, and whose present is made in float, is kept in 16 bits, and so
+  /// is a past of floats that is read and made in 16 bits.
   void look_through_casts(std::size_t k, Rows& r) const {
     const int before = only_use(r.past), after = p_.maker(r.present);
     const auto casts = [&](int n) { return n >= 0 && p_.node(n).op.as<op::Cast>() != nullptr; };
     if (!casts(before) || !casts(after)) return;
-    const ValueId wide = p_.node(before).outputs[0], made = p_.node(after).inputs[0];
-    const DType type = p_.info(r.past).type.element;
-    if ((type != DType::float16 && type != DType::bfloat16) || p_.info(wide).type.element != DType::float32 ||
-        p_.info(made).type.element != DType::float32 || p_.is_captured(wide))
-      return;
+    const ValueId read = p_.node(before).outputs[0], made = p_.node(after).inputs[0];
+    const bool widens = is_widening(p_.node(before)) && type(made) == DType::float32,
+               narrows = type(r.past) == DType::float32 && is_half(type(read)) && type(made) == type(read);
+    if ((!widens && !narrows) || p_.is_captured(read)) return;
     const bool is_private =
         r.present == present(k) ? is_unread(k) : r.stacking >= 0 && p_.only_reader(r.present) == r.stacking;
     r.stacking = is_private ? after : -1;
     if (r.source < 0) r.source = r.past;
-    r.past = wide, r.present = made, r.widened = true;
+    r.past = read, r.present = made, r.widened = widens;
   }
   /// Of a pair that stacks keys and values, both become caches or neither does.
   void drop_single_half(std::size_t k) {
@@ -252,14 +263,16 @@ class KeptCaches {
     r.node = n, r.fresh = fresh, r.heads = heads, r.attention = attention;
   }
 
-  /// The present of a graph without the past: all of its steps are fresh, and the graph reads them itself.
+  /// The present of a graph that does not read the past: all of its steps are fresh, and the graph reads them
+  /// itself.
   void find_fresh(std::size_t k) {
-    if (!may_keep(k) || pair(k).past >= 0 || pair(k).axis != 2) return;
-    const int n = p_.maker(present(k));
-    const Dims& d = p_.info(present(k)).dims;
-    if (n < 0 || !d.ranked() || d.rank() != 4 || !is_fused_type(p_, present(k))) return;
+    if (!may_keep(k) || (pair(k).past >= 0 && !pair(k).fresh) || pair(k).axis != 2) return;
+    const ValueId steps = rows_[2 * k].present;
+    const int n = p_.maker(steps);
+    const Dims& d = p_.info(steps).dims;
+    if (n < 0 || !d.ranked() || d.rank() != 4 || !is_fused_type(p_, steps)) return;
     p_.applied(n, "its result is the first part of a cache");
-    keep(2 * k, n, present(k), 0, -1);
+    keep(2 * k, n, steps, 0, -1);
   }
 
   /// A present that a ScatterND makes of the past with its steps in front, and a Transpose turns back, is the
@@ -464,7 +477,8 @@ class KeptCaches {
     for (std::size_t k = 0; k < pairs(); ++k) {
       if (rows_[2 * k].node < 0) continue;
       const Window& w = windows_[k];
-      pair(k).kept = true, pair(k).window = w.unbounded ? -1 : w.steps;  // without a reader, -1 as well
+      pair(k).kept = true, pair(k).type = type(rows_[2 * k].fresh);
+      pair(k).window = w.unbounded ? -1 : w.steps;  // without a reader, -1 as well
       p_.set_output(pair(k).output, last_steps_[k]);
     }
   }

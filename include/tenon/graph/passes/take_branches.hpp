@@ -42,6 +42,11 @@ inline void apply_take_branches(Program& program) {
       [&](int n, const op::If&) { program.skipped(n, "its condition is known in the run only"); });
 }
 
-inline constexpr Pass take_branches{"take_branches", apply_take_branches, nullptr, taken_branch};
+inline ValueId branch_condition(const GraphNode& node) {
+  return node.op.as<op::If>() != nullptr && node.inputs.size() == 1 ? node.inputs[0] : -1;
+}
+
+inline constexpr Pass take_branches{"take_branches", apply_take_branches, nullptr, taken_branch,
+                                    branch_condition};
 
 }  // namespace tenon::TENON_ABI::passes

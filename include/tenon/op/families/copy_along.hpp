@@ -1,6 +1,7 @@
 // Copies of steps, which are parts of tensors along an axis or of caches, and what they are copied to.
 #pragma once
 
+#include "tenon/base/convert.hpp"
 #include "tenon/kernels/move/move.hpp"
 #include "tenon/tensor/paged_rows.hpp"
 
@@ -31,6 +32,14 @@ inline AnyTensor with_swapped_axes(AnyView x, Allocator& allocator = default_all
   AnyTensor y = AnyTensor::uninitialized(x.dtype(), swapped, allocator);
   const int64_t from[] = {e[1] * e[2] * e[3], e[2] * e[3], 1, e[3]}, to[] = {from[0], from[1], e[2], 1};
   kernels::move(x.dtype(), y.out().data(), {0, to}, x.data(), {0, from}, swapped);
+  return y;
+}
+
+/// The tensor, or one of another type with its numbers.
+inline AnyTensor with_type(const AnyTensor& x, DType type, Allocator& allocator = default_allocator()) {
+  if (x.dtype() == type) return x;
+  AnyTensor y = AnyTensor::uninitialized(type, x.extents(), allocator);
+  convert_n(type, y.out().data(), x.dtype(), x.data(), x.size());
   return y;
 }
 
