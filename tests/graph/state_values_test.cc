@@ -2,6 +2,10 @@
 // and those of which the run writes rows.
 #include "tenon/graph/fused/scatter_rows.hpp"
 #include "tenon/graph/state.hpp"
+#include "tenon/op/math/add.hpp"
+#include "tenon/op/reduction/reduce_sum.hpp"
+#include "tenon/op/tensor/cast.hpp"
+#include "tenon/op/tensor/concat.hpp"
 #include "tenon/op/tensor/scatter_nd.hpp"
 #include "tenon/op/tensor/unsqueeze.hpp"
 #include "tests/graph/decoder.hpp"
@@ -318,6 +322,40 @@ TEST_CASE("rows that a ScatterND writes between Transposes are written in place"
   };
   CHECK(writes_rows({1, 2, 0, 3}));
   CHECK_FALSE(writes_rows({2, 1, 0, 3}));
+}
+
+TEST_CASE("steps that are computed from the past which they follow") {
+  const auto elements = [](const Value& v) {
+    const TensorView<const float> t = v.view<float>();
+    return std::vector<float>(t.data(), t.data() + t.size());
+  };
+  for (const bool of_elements : {true, false})
+    for (const bool passes : {true, false}) {
+      CAPTURE(of_elements);
+      CAPTURE(passes);
+      Graph g;
+      const ValueId x = g.add_input("x", DType::float32, {1, heads, g.symbol("steps"), size}),
+                    past = g.add_input("past_key", DType::float32, {1, heads, g.symbol("past"), size});
+      const auto list = [&](int64_t n) { return g.add_constant({}, Tensor<int64_t>(Extents{1}, {n})); };
+      const ValueId sum = node(g, op::ReduceSum{}, {past, list(2)}),
+                    count = node(g, op::Cast{.to = 1}, {node(g, op::Shape{.end = 3, .start = 2}, {past})}),
+                    fresh = node(g, op::Add{}, {x, of_elements ? sum : count});
+      const ValueId k = node(g, op::Concat{.axis = 2}, {past, fresh}, "present_key");
+      g.add_output("y", node(g, op::ReduceSum{}, {k, list(2)}));
+      g.add_output("present_key", k);
+      SessionOptions options;
+      if (passes) options.passes = standard_passes();
+      const Session s(std::move(g), options);
+      State state({.pairs = {{"past_key", "present_key"}}});
+      Value before = Tensor<float>(Extents{1, heads, 0, size});
+      for (const int64_t steps : {3, 1, 2}) {
+        const Tensor<float> fed = numbers({1, heads, steps, size}, static_cast<uint32_t>(steps));
+        const Outputs whole = s.run({{"x", fed}, {"past_key", before}}),
+                      kept = s.run({{"x", fed}}, {.state = &state});
+        check_close(elements(kept["y"]), elements(whole["y"]));
+        before = whole["present_key"];
+      }
+    }
 }
 
 }  // namespace tenon

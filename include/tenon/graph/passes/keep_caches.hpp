@@ -219,6 +219,7 @@ class KeptCaches {
         !is_fused_type(p_, in[1]))
       return p_.skipped(n, "it does not append steps of (batch, heads, steps, size)");
     if (!fits_cache(c, in[1])) return p_.skipped(n, wide_steps);
+    if (follows_past(c, in[1])) return p_.skipped(n, read_first);
     keep(c, n, in[1], 0, -1);
   }
   /// The axis of pair k's past that is `axis` of what the graph adds steps to.
@@ -248,6 +249,7 @@ class KeptCaches {
       return p_.skipped(n,
                         "it is of no float32, float16 or bfloat16, or the size of its values is not known");
     if (!fits_cache(k, node.inputs[1]) || !fits_cache(v, node.inputs[2])) return p_.skipped(n, wide_steps);
+    if (follows_past(k, node.inputs[1]) || follows_past(v, node.inputs[2])) return p_.skipped(n, read_first);
     const int64_t heads = packed ? *attention->kv_num_heads : 0;
     keep(k, n, node.inputs[1], heads, static_cast<int>(v));
     keep(v, n, node.inputs[2], heads, -1);
@@ -257,6 +259,25 @@ class KeptCaches {
     const Graph::Node* const cast = rows_[c].widened ? made_by<op::Cast>(p_, fresh) : nullptr;
     return !rows_[c].widened ||
            (cast != nullptr && p_.info(cast->inputs[0]).type == p_.info(pair(c / 2).past).type);
+  }
+  /// Whether what a cache would append is computed from its past: readers of a cache's past get a copy that
+  /// is made with the type and extents of what it appends.
+  bool follows_past(std::size_t c, ValueId fresh) const {
+    std::vector<bool> seen(p_.nodes().size());
+    std::vector<int> open{p_.maker(fresh)};
+    while (!open.empty()) {
+      const int n = open.back();
+      open.pop_back();
+      if (n < 0 || seen[static_cast<std::size_t>(n)]) continue;
+      seen[static_cast<std::size_t>(n)] = true;
+      for (const auto* list : {&p_.node(n).inputs, &p_.node(n).captures})
+        for (const ValueId v : *list) {
+          if (v < 0) continue;
+          if (v == rows_[c].past || v == rows_[c].source) return true;
+          open.push_back(p_.maker(v));
+        }
+    }
+    return false;
   }
   void keep(std::size_t c, int n, ValueId fresh, int64_t heads, int attention) {
     Rows& r = rows_[c];
@@ -483,6 +504,8 @@ class KeptCaches {
     }
   }
 
+  static constexpr std::string_view read_first =
+      "its past is copied in every run, because the steps that follow it are computed from it";
   static constexpr std::string_view wide_steps =
       "its past is of 16 bits and copied in every run, because its steps are of 32 bits";
 
