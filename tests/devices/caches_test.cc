@@ -1,128 +1,10 @@
 // Inputs that ranks keep from run to run: a decoder's keys and values, in the pieces that the ranks' nodes
 // read.
 #include "tenon/devices/sharded_session.hpp"
-#include "tenon/op/com.microsoft/group_query_attention.hpp"
-#include "tenon/op/math/add.hpp"
-#include "tenon/op/math/mat_mul.hpp"
-#include "tenon/op/nn/attention.hpp"
-#include "tenon/op/tensor/concat.hpp"
-#include "tenon/op/tensor/reshape.hpp"
-#include "tenon/op/tensor/shape.hpp"
-#include "tenon/op/tensor/transpose.hpp"
-#include "tests/devices/sharded.hpp"
+#include "tests/devices/decoder.hpp"
 
 namespace tenon::devices {
 namespace {
-
-constexpr int64_t heads = 6, size = 4, width = heads * size, layers = 2;
-
-enum class Form { attention, grouped, concat };
-
-// y: x (batch, steps, 24) through two layers of attention, causal but for `concat`; `held`: the extents of
-// the first past.
-struct Decoder {
-  explicit Decoder(Form of) : form(of) {
-    const Dim batch = g.symbol("batch"), past = g.symbol("past");
-    ValueId x = g.add_input("x", DType::float32, {batch, g.symbol("steps"), width});
-    ValueId counts = -1, total = -1;
-    if (form == Form::grouped) {
-      counts = g.add_input("last", DType::int32, {batch});
-      total = g.add_input("total", DType::int32, {1});
-    }
-    for (int l = 0; l < layers; ++l) {
-      const auto named = [&](const char* what) { return what + std::to_string(l); };
-      ValueId pasts[2], presents[2], a = -1;
-      for (int k = 0; k < 2; ++k) {
-        const std::string name = named(k == 0 ? "key" : "value");
-        pasts[k] = g.add_input("past_" + name, DType::float32, {batch, heads, past, size});
-        pairs.push_back({"past_" + name, "present_" + name});
-      }
-      if (l == 0 && form != Form::grouped) held = add(op::Shape{}, {pasts[0]}, "held");
-      const auto product = [&](const char* what, ValueId of) {
-        const uint32_t seed = static_cast<uint32_t>(10 * l) + static_cast<uint32_t>(what[0]);
-        const ValueId w = g.add_constant(named(what) + "w", numbers({width, width}, seed));
-        return add(op::MatMul{}, {of, w}, named(what));
-      };
-      const ValueId q = product("q", x), k = product("k", x), v = product("v", x);
-      const std::vector<std::string> names{named("a"), "present_" + named("key"),
-                                           "present_" + named("value")};
-      if (form == Form::concat) {
-        a = attend(named("a"), q, k, v, pasts, presents, names);
-      } else {
-        const auto out = form == Form::attention
-                             ? g.add_node({},
-                                          AnyOperator::make(op::Attention{
-                                              .is_causal = 1, .kv_num_heads = heads, .q_num_heads = heads}),
-                                          {q, k, v, -1, pasts[0], pasts[1]}, names)
-                             : g.add_node({},
-                                          AnyOperator::make(op::com_microsoft::GroupQueryAttention{
-                                              .kv_num_heads = heads, .num_heads = heads}),
-                                          {q, k, v, pasts[0], pasts[1], counts, total}, names);
-        a = out[0], presents[0] = out[1], presents[1] = out[2];
-      }
-      x = add(op::Add{}, {x, product("o", a)}, named("x"));
-      for (int k2 = 0; k2 < 2; ++k2) g.add_output(names[static_cast<std::size_t>(k2) + 1], presents[k2]);
-    }
-    if (held >= 0) g.add_output("held", held);
-    g.add_output("y", x);
-  }
-
-  // Products by columns of whole heads, and the sums after attention by rows.
-  Placement tensors(int devices) const {
-    Placement placement{.devices = devices};
-    Ranks ranks;
-    for (int r = 0; r < devices; ++r) ranks.push_back(r);
-    for (int l = 0; l < layers; ++l)
-      for (const char* what : {"q", "k", "v", "o"}) {
-        const std::string name = what + std::to_string(l);
-        placement.nodes[name].tensors[name + "w"] = cut(what[0] == 'o' ? 0 : 1, ranks, heads);
-      }
-    return placement;
-  }
-  Feeds feeds(const Tensor<float>& all, int64_t from, int64_t to) const {
-    const int64_t batch = all.extent(0), steps = to - from;
-    Tensor<float> x(Extents{batch, steps, width});
-    for (int64_t b = 0; b < batch; ++b)
-      std::copy_n(all.data() + (b * all.extent(1) + from) * width, steps * width,
-                  x.data() + b * steps * width);
-    Feeds feeds{{"x", std::move(x)}};
-    if (g.find("last") >= 0) {
-      Tensor<int32_t> last(Extents{batch}), total(Extents{1});
-      for (int64_t b = 0; b < batch; ++b) last[b] = static_cast<int32_t>(to - 1);
-      total[0] = static_cast<int32_t>(to);
-      feeds.emplace_back("last", std::move(last)), feeds.emplace_back("total", std::move(total));
-    }
-    return feeds;
-  }
-
-  Form form;
-  Graph g{};
-  std::vector<StatePair> pairs{};
-  ValueId held = -1;
-
- private:
-  ValueId add(const auto& op, std::vector<ValueId> in, const std::string& name = {}) {
-    return g.add_node({}, AnyOperator::make(op), std::move(in), std::vector{name})[0];
-  }
-  // Without a softmax: (q keys') values.
-  ValueId attend(const std::string& name, ValueId q, ValueId k, ValueId v, const ValueId (&pasts)[2],
-                 ValueId (&presents)[2], const std::vector<std::string>& names) {
-    const auto split = [&](ValueId of) {
-      const ValueId apart = add(op::Reshape{}, {of, g.add_constant({}, list({0, 0, heads, size}))});
-      return add(op::Transpose{.perm = {0, 2, 1, 3}}, {apart});
-    };
-    presents[0] = add(op::Concat{.axis = 2}, {pasts[0], split(k)}, names[1]);
-    presents[1] = add(op::Concat{.axis = 2}, {pasts[1], split(v)}, names[2]);
-    const ValueId scores =
-        add(op::MatMul{}, {split(q), add(op::Transpose{.perm = {0, 1, 3, 2}}, {presents[0]})});
-    const ValueId joined =
-        add(op::Transpose{.perm = {0, 2, 1, 3}}, {add(op::MatMul{}, {scores, presents[1]})});
-    return add(op::Reshape{}, {joined, g.add_constant({}, list({0, 0, width}))}, name);
-  }
-};
-
-// GroupQueryAttention reads several tokens after others in a batch of 1 only.
-int64_t batch_of(Form form) { return form == Form::grouped ? 1 : 2; }
 
 struct Kept {
   std::vector<int64_t> bytes{};              // of the states
@@ -131,7 +13,7 @@ struct Kept {
 
 // Compares runs on ranks with those of one session, and says what the ranks kept and sent.
 Kept check_runs(const Decoder& d, const Placement& placement) {
-  const Tensor<float> x = numbers({batch_of(d.form), 12, width}, 7);
+  const Tensor<float> x = numbers({d.batch(), 12, Decoder::width}, 7);
   const Session whole(std::move(Decoder(d.form).g));
   State state({.pairs = d.pairs});
   Kept kept;
@@ -167,7 +49,7 @@ TEST_CASE("Ranks keep the heads of keys and values that they compute") {
   for (const Form form : {Form::attention, Form::grouped, Form::concat}) {
     const Decoder d(form);
     State whole({.pairs = d.pairs});
-    const Tensor<float> x = numbers({batch_of(form), 12, width}, 7);
+    const Tensor<float> x = numbers({d.batch(), 12, Decoder::width}, 7);
     static_cast<void>(Session(std::move(Decoder(form).g)).run(d.feeds(x, 0, 9), {.state = &whole}));
     for (int devices = 1; devices <= 3; ++devices) {
       CAPTURE(static_cast<int>(form));
@@ -177,7 +59,7 @@ TEST_CASE("Ranks keep the heads of keys and values that they compute") {
       // Steps of one token send the same, however many there were: two sums, and the inputs from rank 0.
       for (const auto& sent : kept.sent) CHECK(sent[1] == sent[2]);
       for (std::size_t r = 1; r < kept.sent.size(); ++r) {
-        const int64_t sums = layers * 2 * (devices - 1) * batch_of(form) * width * 4 / devices;
+        const int64_t sums = Decoder::layers * 2 * (devices - 1) * d.batch() * Decoder::width * 4 / devices;
         CHECK(kept.sent[r][1] - sums < (devices == 2 ? 1 : 1000));
       }
     }
@@ -189,13 +71,13 @@ TEST_CASE("Each stage of a pipeline keeps its layers' keys and values") {
     CAPTURE(static_cast<int>(form));
     const Decoder d(form);
     Placement placement{.devices = 2};
-    for (int l = 0; l < layers; ++l)
+    for (int l = 0; l < Decoder::layers; ++l)
       for (const char* what : {"q", "k", "v", "a", "o", "x", "present_key", "present_value"})
         placement.nodes[what + std::to_string(l)].stage = l;
     const Kept kept = check_runs(d, placement);
     CHECK(kept.bytes[0] == kept.bytes[1]);
     CHECK(kept.sent[0][1] == kept.sent[0][2]);
-    CHECK(kept.sent[1][1] == batch_of(form) * width * 4 + static_cast<int64_t>(sizeof(detail::Header)));
+    CHECK(kept.sent[1][1] == d.batch() * Decoder::width * 4 + static_cast<int64_t>(sizeof(detail::Header)));
   }
 }
 
@@ -349,13 +231,14 @@ TEST_CASE("Ranks whose graphs differ in an attribute say so") {
 
 TEST_CASE("What is wrong with states of ranks is an error on all of them") {
   const Decoder d(Form::attention);
-  const Tensor<float> x = numbers({2, 4, width}, 7);
+  const Tensor<float> x = numbers({2, 4, Decoder::width}, 7);
   const auto error = [&](std::vector<StatePair> pairs, bool with_state, bool past) {
     return error_of(2, [&](const std::shared_ptr<Transport>& t) {
       ShardedSession s(d.g, d.tensors(2), t, {}, {.kept = pairs});
       State state({.pairs = s.kept()});
       Feeds feeds = t->rank() == 0 ? d.feeds(x, 0, 4) : Feeds{};
-      if (past && t->rank() == 0) feeds.emplace_back("past_key0", Tensor<float>(Extents{2, heads, 0, size}));
+      if (past && t->rank() == 0)
+        feeds.emplace_back("past_key0", Tensor<float>(Extents{2, Decoder::heads, 0, Decoder::size}));
       static_cast<void>(s.run(feeds, {.state = with_state ? &state : nullptr}));
     });
   };

@@ -13,8 +13,9 @@ namespace tenon::TENON_ABI::devices {
 /// Constants are the rank's slices. Each rank makes its own from the same graph, placement and options.
 ///
 /// Of a pair of PartitionOptions::kept, a rank that reads the input has its piece as input and as output. The
-/// piece is the first one that a node reads and that the output can be cut into too, or else the whole on the
-/// ranks of the first node; other nodes get theirs by exchanges.
+/// piece is the one in which a node makes the output, if a node reads the input so; else the first one that a
+/// node reads and that the output can be cut into too, or the whole on the ranks of the first node. Other
+/// nodes get theirs by exchanges.
 ///
 /// A node runs where its annotation says: on the devices that its sharding names, or else on its stage's. The
 /// devices of a stage are all that its nodes' annotations name; if there are none, stages take the devices in
@@ -45,20 +46,23 @@ class Partition {
     to_.set_make([this](ValueId v, const AxisPart& part) { return make(v, part); });
   }
 
-  /// The pieces of inputs that the ranks keep, by how nodes read them.
-  std::map<ValueId, Pieces> pieces_to_keep(std::span<const StatePair> pairs) && {
-    std::move(*this).take();
+  /// The pieces of inputs that the ranks keep, by how the nodes that `take` has added read them.
+  std::map<ValueId, Pieces> pieces_to_keep(std::span<const StatePair> pairs) const {
     std::map<ValueId, Pieces> kept;
     for (const StatePair& pair : pairs) {
-      const ValueId past = input(pair.past);
-      const Dims &before = from_.entry(past).info.dims, &after = from_.entry(output(pair.present)).info.dims;
+      const ValueId past = input(pair.past), present = output(pair.present);
+      const Dims &before = from_.entry(past).info.dims, &after = from_.entry(present).info.dims;
       const std::vector<Pieces>& reads = to_.reads(past);
-      const auto cut = std::ranges::find_if(reads, [&](const Pieces& p) {
+      const auto may_cut = [&](const Pieces& p) {
         return !p.whole() && p.axis != pair.axis && before.rank() == after.rank() &&
                before[p.axis].same(after[p.axis]);
-      });
+      };
+      const Pieces& made = to_.made(present);
+      const bool stays = (made.whole() || may_cut(made)) && std::ranges::find(reads, made) != reads.end();
+      const auto cut = std::ranges::find_if(reads, may_cut);
       const auto some = std::ranges::find_if(reads, [&](const Pieces& p) { return p != to_.everywhere(); });
-      if (cut != reads.end()) kept[past] = *cut;
+      if (stays) kept[past] = made;
+      else if (cut != reads.end()) kept[past] = *cut;
       else if (reads.empty()) kept[past] = Pieces::whole_on({0});
       else kept[past] = Pieces::whole_on((some != reads.end() ? *some : reads[0]).ranks());
     }
@@ -66,10 +70,12 @@ class Partition {
   }
 
   /// `pairs`: of the inputs that are kept.
-  Graph take(std::span<const StatePair> pairs = {}) && {
+  Graph take(std::span<const StatePair> pairs = {}) {
     std::vector<ValueId> outputs;
     for (const auto& [name, v] : from_.outputs()) outputs.push_back(v);
     const std::vector<bool> needed = from_.needed_by(outputs);
+    for (const StatePair& pair : pairs)
+      if (const ValueId past = input(pair.past); shares_rows(past)) to_.withhold(past);
     for (const Graph::Node& n : from_.nodes()) {
       if (!Graph::makes(n, needed)) continue;
       if (const int steps = steps_from_constants(n); steps > 0) make_when_read(n, steps);
@@ -97,6 +103,21 @@ class Partition {
     for (const auto& [own, v] : from_.outputs())
       if (own == name) return v;
     raise(ErrorCode::invalid_argument, "devices", "there is no output '", name, "'");
+  }
+
+  /// Whether a node writes rows into an input that others read too. A State has as many rows of it as runs
+  /// have written; on ranks with no other reader it would have room for more, and ranks have to agree.
+  bool shares_rows(ValueId past) const {
+    bool writes = false;
+    int readers = 0;
+    for (const Graph::Node& n : from_.nodes())
+      for (std::size_t k = 0; k < n.inputs.size(); ++k) {
+        if (n.inputs[k] != past || n.op.as<op::Shape>() != nullptr) continue;
+        ++readers;
+        for (const op::Update& u : n.op.spec().updates) writes |= u.input == static_cast<int>(k);
+      }
+    for (const auto& [name, v] : from_.outputs()) readers += v == past;
+    return writes && readers > 1;
   }
 
   // --- nodes over weights alone ---
@@ -208,10 +229,7 @@ class Partition {
       if (wide && results[k] >= 0 && may_widen(from_, n, n.op.spec().output(static_cast<int>(k)), v))
         results[k] = cast(results[k], from_.entry(v).info.type.element);
       to_.define(v, std::move(pieces), results[k]);
-      if (asked && !scatters) {
-        const ValueId id = to_.piece(v, *asked);
-        to_.define(v, *asked, id);
-      }
+      if (asked && !scatters) to_.move(v, *asked);
     }
   }
 
@@ -294,8 +312,18 @@ inline Graph partition(const Graph& graph, const Placement& placement,
   if (options.kept.empty()) return Partition(graph, placement, transport, options).take();
   PartitionOptions unread = options;
   unread.read_constant = {};
-  const auto kept = Partition(graph, placement, transport, unread).pieces_to_keep(options.kept);
-  return Partition(graph, placement, transport, options, kept).take(options.kept);
+  Partition given(graph, placement, transport, unread);
+  static_cast<void>(given.take());
+  auto kept = given.pieces_to_keep(options.kept);
+  // Nodes without annotation follow what they read, and with it what is kept.
+  constexpr int most_rounds = 8;
+  for (int round = 1;; ++round) {
+    Partition part(graph, placement, transport, options, kept);
+    Graph own = part.take(options.kept);
+    auto next = part.pieces_to_keep(options.kept);
+    if (next == kept || round == most_rounds) return own;
+    kept = std::move(next);
+  }
 }
 
 }  // namespace tenon::TENON_ABI::devices

@@ -69,6 +69,24 @@ class RankGraph {
     s.pieces = std::move(pieces);
     s.here = here;
   }
+  /// Passes a value that nodes have made to where its annotation asks for it. Nodes that read it as it was
+  /// made are not sent it again.
+  void move(ValueId v, const Pieces& as) {
+    if (pieces(v) == as) return;
+    const ValueId id = piece(v, as);
+    State& s = state(v);
+    s.copies.emplace_back(s.pieces, std::exchange(s.here, id));
+    s.made = std::exchange(s.pieces, as);
+  }
+  /// Where nodes have made a value.
+  const Pieces& made(ValueId v) const {
+    const State& s = states_[static_cast<std::size_t>(v)];
+    return s.made ? *s.made : s.pieces;
+  }
+  /// Lets no pass see that nodes read an input of this rank: a run keeps its memory as it is.
+  void withhold(ValueId v) {
+    if (ValueId& own = state(v).here; own >= 0) own = add(After{}, {own, -1});
+  }
   /// Makes a value that depends on constants alone, or a part of it, when something reads it.
   using Make = std::function<ValueId(ValueId v, const AxisPart& part)>;
   void set_make(Make make) { make_ = std::move(make); }
@@ -140,6 +158,7 @@ class RankGraph {
  private:
   struct State {
     Pieces pieces;
+    std::optional<Pieces> made{};  // if they have passed to others
     ValueId here = -1;
     bool made_when_read = false;
     // Of a constant, or of a value that depends on constants alone.
