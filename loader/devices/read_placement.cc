@@ -1,9 +1,7 @@
 #include "loader/devices/read_placement.hpp"
 
 #include <algorithm>
-#include <optional>
 #include <set>
-#include <utility>
 
 #include "loader/display.hpp"
 #include "loader/edit/names.hpp"
@@ -110,23 +108,6 @@ class NodeAnnotation {
   bool gather_;
 };
 
-const onnx::DeviceConfigurationProto& find_configuration(const onnx::ModelProto& model,
-                                                         std::string_view name) {
-  constexpr std::string_view place = "devices";
-  if (name.empty() && model.configuration_size() != 1)
-    raise(ErrorCode::invalid_argument, place, "the model has ", model.configuration_size(),
-          " device configurations, of which one has to be named");
-  for (const auto& c : model.configuration())
-    if (name.empty() || c.name() == name) {
-      constexpr int most = 1 << 16;
-      if (c.num_devices() < 1 || c.num_devices() > most)
-        raise(ErrorCode::invalid_model, place, "device configuration '", visible(c.name()), "' has ",
-              c.num_devices(), " devices");
-      return c;
-    }
-  raise(ErrorCode::invalid_argument, place, "the model has no device configuration '", visible(name), "'");
-}
-
 void expect_none(const auto& nodes, const std::string& configuration, std::string_view what);
 
 void expect_none_in_bodies(const onnx::NodeProto& n, const std::string& configuration) {
@@ -148,22 +129,47 @@ void expect_none(const auto& nodes, const std::string& configuration, std::strin
 
 }  // namespace
 
+const onnx::DeviceConfigurationProto& find_configuration(const onnx::ModelProto& model,
+                                                         std::string_view name) {
+  constexpr std::string_view place = "devices";
+  if (name.empty() && model.configuration_size() != 1)
+    raise(ErrorCode::invalid_argument, place, "the model has ", model.configuration_size(),
+          " device configurations, of which one has to be named");
+  for (const auto& c : model.configuration())
+    if (name.empty() || c.name() == name) {
+      constexpr int most = 1 << 16;
+      if (c.num_devices() < 1 || c.num_devices() > most)
+        raise(ErrorCode::invalid_model, place, "device configuration '", visible(c.name()), "' has ",
+              c.num_devices(), " devices");
+      return c;
+    }
+  raise(ErrorCode::invalid_argument, place, "the model has no device configuration '", visible(name), "'");
+}
+
+std::optional<devices::NodePlacement> read_annotation(const onnx::NodeProto& n,
+                                                      const onnx::DeviceConfigurationProto& configuration,
+                                                      bool gather) {
+  std::optional<devices::NodePlacement> placement;
+  for (const auto& c : n.device_configurations()) {
+    if (c.configuration_id() != configuration.name()) continue;
+    if (placement)
+      raise(ErrorCode::invalid_model, node_place(n), "device configuration '", visible(configuration.name()),
+            "' is there twice");
+    placement = NodeAnnotation(n, configuration.num_devices(), gather).read(c);
+  }
+  return placement;
+}
+
 devices::Placement read_placement(const onnx::ModelProto& model, std::string_view configuration,
                                   bool gather) {
   const auto& found = find_configuration(model, configuration);
   devices::Placement placement{.devices = found.num_devices()};
   for (const onnx::NodeProto& n : model.graph().node()) {
     if (!gather) expect_none_in_bodies(n, found.name());
-    bool read = false;
-    for (const auto& c : n.device_configurations()) {
-      if (c.configuration_id() != found.name()) continue;
-      if (std::exchange(read, true))
-        raise(ErrorCode::invalid_model, node_place(n), "device configuration '", visible(found.name()),
-              "' is there twice");
-      const auto name = std::ranges::find_if(n.output(), [](const auto& o) { return !o.empty(); });
-      if (name != n.output().end())
-        placement.nodes.insert_or_assign(*name, NodeAnnotation(n, placement.devices, gather).read(c));
-    }
+    auto annotation = read_annotation(n, found, gather);
+    const auto name = std::ranges::find_if(n.output(), [](const auto& o) { return !o.empty(); });
+    if (annotation && name != n.output().end())
+      placement.nodes.insert_or_assign(*name, *std::move(annotation));
   }
   if (gather) return placement;
   for (const auto& f : model.functions()) expect_none(f.node(), found.name(), "functions");

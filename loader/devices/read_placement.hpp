@@ -1,6 +1,8 @@
 // The annotations of a model for several devices, as a placement of its main graph.
 #pragma once
 
+#include <optional>
+
 #include "loader/onnx.pb.h"
 #include "tenon/devices/placement.hpp"
 
@@ -14,5 +16,13 @@ namespace tenon::TENON_ABI::loader {
 /// an axis; with `gather`, as of PartitionOptions, these annotations are left out.
 devices::Placement read_placement(const onnx::ModelProto& model, std::string_view configuration = "",
                                   bool gather = false);
+
+/// One of the model's configurations; "": its only one. The same errors.
+const onnx::DeviceConfigurationProto& find_configuration(const onnx::ModelProto& model,
+                                                         std::string_view name);
+/// A node's annotation for a configuration, also of a node of a body or a function. Nothing if it has none.
+std::optional<devices::NodePlacement> read_annotation(const onnx::NodeProto& n,
+                                                      const onnx::DeviceConfigurationProto& configuration,
+                                                      bool gather = false);
 
 }  // namespace tenon::TENON_ABI::loader

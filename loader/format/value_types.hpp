@@ -24,6 +24,12 @@ class ValueTypes {
       for (const int64_t extent : t.dims()) type.mutable_shape()->add_dim()->set_dim_value(extent);
     }
   }
+  /// Null if the type is unknown.
+  const onnx::TypeProto* find(const std::string& name) const {
+    for (const ValueTypes* t = this; t != nullptr; t = t->outer_)
+      if (const auto it = t->types_.find(name); it != t->types_.end()) return &it->second;
+    return nullptr;
+  }
   /// The types of values by name; null pointers for unknown types.
   std::vector<const onnx::TypeProto*> of(const google::protobuf::RepeatedPtrField<std::string>& names) const {
     std::vector<const onnx::TypeProto*> found;
@@ -32,12 +38,6 @@ class ValueTypes {
   }
 
  private:
-  const onnx::TypeProto* find(const std::string& name) const {
-    for (const ValueTypes* t = this; t != nullptr; t = t->outer_)
-      if (const auto it = t->types_.find(name); it != t->types_.end()) return &it->second;
-    return nullptr;
-  }
-
   const ValueTypes* outer_;
   std::unordered_map<std::string, onnx::TypeProto> types_;
 };

@@ -166,7 +166,8 @@ int infer(Arguments arguments) {
   onnx::ModelProto& proto = shaped_model.proto();
   loader::in_file(model, [&] {
     fix_shapes(shaped_model, shapes, arguments.registry());
-    loader::infer_shapes(proto, {.registry = arguments.registry(), .strict = strict});
+    const InferOptions options{.registry = arguments.registry(), .strict = strict};
+    devices ? loader::infer_functions(proto, options) : loader::infer_shapes(proto, options);
   });
   if (devices) loader::in_file(model, [&] { std::fputs(loader::device_extents(proto).c_str(), stdout); });
   else if (!output.is_given()) print(proto.graph(), "");

@@ -3,6 +3,7 @@
 
 #include "loader/devices/device_extents.hpp"
 #include "loader/devices/read_placement.hpp"
+#include "loader/infer/infer.hpp"
 #include "loader/message.hpp"
 #include "tenon/devices/load.hpp"
 #include "tests/devices/sharded.hpp"
@@ -315,13 +316,13 @@ TEST_CASE("What each device has") {
         "    device 2: [4,8], axis 0 from 4, axis 1 from 0\n"
         "    device 3: [4,16], axis 0 from 4, axis 1 from 8\n"
         "  x float[batch,8], axis 0 in 2 pieces\n"
-        "    device 0: [batch/2,8], piece 0 of axis 0\n"
-        "    device 3: [batch/2,8], piece 0 of axis 0\n"
-        "    device 1: [batch/2,8], piece 1 of axis 0\n"
+        "    device 0: [batch/2,8], piece 0 of axis 0, whose bounds only the run knows\n"
+        "    device 3: [batch/2,8], piece 0 of axis 0, whose bounds only the run knows\n"
+        "    device 1: [batch/2,8], piece 1 of axis 0, whose bounds only the run knows\n"
         "node 'y' (MatMul)\n"
         "  r ?, axis 5 in 2 pieces\n"
-        "    device 2: […], piece 0 of axis 5\n"
-        "    device 1: […], piece 1 of axis 5\n"
+        "    device 2: […], piece 0 of axis 5, whose bounds only the run knows\n"
+        "    device 1: […], piece 1 of axis 5, whose bounds only the run knows\n"
         "  w2 float[24,8], axis 0 in 2 pieces of 3 blocks of each of 4 stretches\n"
         "    device 2: [8,8], axis 0 from 0 of each of 4 stretches\n"
         "    device 1: [16,8], axis 0 from 2 of each of 4 stretches\n"
@@ -332,6 +333,57 @@ TEST_CASE("What each device has") {
   CHECK(again.nodes.at("y").tensors.at("w2").cuts.at(0).blocks == 3);
   CHECK(again.nodes.at("y").tensors.at("w2").cuts.at(0).stretches == 4);
   CHECK(again.nodes.at("h").tensors.at("x").holders == std::vector<devices::Ranks>{{0, 3}, {1}});
+}
+
+TEST_CASE("What each device has of the values of bodies and functions") {
+  Model m = parse_text(R"(<ir_version: 12, opset_import: ["": 24, "own": 1]>
+    g (float[4, 6] x, float[N, 6] z, bool c) => (float[?, 6] y, float[4, 6] a, float[N, 6] b) {
+      y = If (c) <then_branch = t () => (float[?, 6] p) { p = Neg (x) },
+                  else_branch = e () => (float[?, 6] q) { q = Abs (z) }>
+      a = own.Twice (x)
+      b = own.Twice (z)
+    }
+    <domain: "own", opset_import: ["": 24]>
+    Twice (x) => (y) { y = Add (x, x) }
+    <domain: "own", opset_import: ["": 24]>
+    Unused (x) => (y) { y = Neg (x) })");
+  onnx::ModelProto& proto = m.proto();
+  proto.add_configuration()->set_name("two");
+  proto.mutable_configuration(0)->set_num_devices(2);
+  const auto annotate = [](onnx::NodeProto& n, int axis) {
+    auto* c = n.add_device_configurations();
+    c->set_configuration_id("two");
+    auto* s = c->add_sharding_spec();
+    s->set_tensor_name(n.input(0));
+    s->add_device(0), s->add_device(1);
+    s->add_sharded_dim()->set_axis(axis);
+    s->mutable_sharded_dim(0)->add_simple_sharding()->set_num_shards(2);
+  };
+  auto& branches = *proto.mutable_graph()->mutable_node(0);
+  annotate(*branches.mutable_attribute(0)->mutable_g()->mutable_node(0), 0);
+  annotate(*branches.mutable_attribute(1)->mutable_g()->mutable_node(0), 0);
+  for (auto& f : *proto.mutable_functions()) annotate(*f.mutable_node(0), 1);
+  loader::infer_functions(proto);
+  CHECK(loader::device_extents(proto) ==
+        "configuration 'two': 2 devices\n"
+        "node 'p' (Neg) in then_branch of node 'y' (If)\n"
+        "  x float[4,6], axis 0 in 2 pieces\n"
+        "    device 0: [2,6], axis 0 from 0\n"
+        "    device 1: [2,6], axis 0 from 2\n"
+        "node 'q' (Abs) in else_branch of node 'y' (If)\n"
+        "  z float[N,6], axis 0 in 2 pieces\n"
+        "    device 0: [N/2,6], piece 0 of axis 0, whose bounds only the run knows\n"
+        "    device 1: [N/2,6], piece 1 of axis 0, whose bounds only the run knows\n"
+        "node 'y' (Add) in function 'own.Twice'\n"
+        "  x float[?,6], axis 1 in 2 pieces\n"
+        "    device 0: [?,3], axis 1 from 0\n"
+        "    device 1: [?,3], axis 1 from 3\n"
+        "node 'y' (Neg) in function 'own.Unused'\n"
+        "  x ?, axis 1 in 2 pieces\n"
+        "    device 0: […], piece 0 of axis 1, whose bounds only the run knows\n"
+        "    device 1: […], piece 1 of axis 1, whose bounds only the run knows\n");
+  annotate(*branches.mutable_attribute(0)->mutable_g()->mutable_node(0), 0);
+  CHECK_THROWS_AS(loader::device_extents(proto), Error);  // twice for one configuration
 }
 
 }  // namespace
