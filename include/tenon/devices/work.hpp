@@ -113,6 +113,8 @@ class WorkChoice {
         if (!is_divisible(type)) refuse(n, str_cat(of, "cuts a value of type ", to_string(type)));
         refuse(n, str_cat(of, "cuts axis ", cut.axis, ", whose extent is not known before the run"));
       }
+      if (static_cast<std::size_t>(cut.shards) != s.holders.size())
+        refuse(n, str_cat(of, "has another number of pieces than of devices"));
       pieces.cuts = cut.bounds(extent.value());
       if (pieces.cuts.empty()) {
         if (options_.gather) return {};
@@ -125,8 +127,6 @@ class WorkChoice {
                           cut.stretches > 1 ? " in a stretch" : ""));
       }
       pieces.stretches = cut.stretches;
-      if (static_cast<std::size_t>(cut.shards) != s.holders.size())
-        refuse(n, str_cat(of, "has another number of pieces than of devices"));
       pieces.axis = resolve_axis(cut.axis, dims.rank());
     }
     if (pieces.holders.size() != (pieces.whole() ? 1 : pieces.cuts.size() - 1) ||
