@@ -56,7 +56,7 @@ void Importer::report_missing() {
   std::string list;
   for (const std::string& s : missing_) list += str_cat(list.empty() ? "" : "; ", s);
   for (const std::string_view advice : advice_) list += str_cat(". ", advice);
-  throw Error(ErrorCode::not_supported, "model", list);
+  throw Error(ErrorCode::not_supported, "model", str_cat("not supported: ", list));
 }
 
 void Importer::check_opset(const std::string& domain, int version) {

@@ -74,13 +74,13 @@ expected <<< 'title: 1 passed, 0 failed; 0 want operators without a header, 0 ar
 expect "cases that are not there" v1/node/test_fine v1/node/test_text_2 v1/node/test_tex <<< '1 passed, 0 failed'
 
 expected << 'END'
-FAIL v1/node/test_c: model: operator ai.onnx.Add at opset 99
+FAIL v1/node/test_c: model: not supported: operator ai.onnx.Add at opset 99
 title: 4 passed, 1 failed; 2 want operators without a header, 0 are disputed
 END
 expect "operators without a header" v1/node/test_{a,b,c} << 'END'
-FAIL v1/node/test_a: model: operator ai.onnx.Sub at opset 7
-FAIL v1/node/test_b: model: operator com.own.Add at opset 7; operator ai.onnx.ml.Sub at opset 1
-FAIL v1/node/test_c: model: operator ai.onnx.Add at opset 99
+FAIL v1/node/test_a: model: not supported: operator ai.onnx.Sub at opset 7
+FAIL v1/node/test_b: model: not supported: operator com.own.Add at opset 7; operator ai.onnx.ml.Sub at opset 1
+FAIL v1/node/test_c: model: not supported: operator ai.onnx.Add at opset 99
 4 passed, 3 failed
 END
 
