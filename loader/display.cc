@@ -25,10 +25,6 @@ constexpr bool is_control(char32_t c) {
   return c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0x2028 || c == 0x2029 || c == 0xFEFF;
 }
 
-void add_hex(std::string& out, uint32_t number, int digits) {
-  for (int k = digits; k-- > 0;) out += "0123456789abcdef"[number >> (4 * k) & 15];
-}
-
 // Appends until `out` has `most` bytes or more.
 void add_visible(std::string& out, std::string_view text, std::size_t most) {
   const char *at = text.data(), *const end = at + text.size();
@@ -86,6 +82,10 @@ std::string tensor_type_text(const Tensor& t) {
 }
 
 }  // namespace
+
+void add_hex(std::string& out, uint64_t number, int digits) {
+  for (int k = digits; k-- > 0;) out += "0123456789abcdef"[number >> (4 * k) & 15];
+}
 
 std::string visible(std::string_view text, std::size_t most) {
   std::string out;

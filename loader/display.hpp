@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -15,6 +16,9 @@ namespace tenon::TENON_ABI::loader {
 /// become "\x1b", characters that change the text direction become "\u202e"; the rest stays. Beyond `most`
 /// bytes, the middle is left out: "layer1/…/conv".
 std::string visible(std::string_view text, std::size_t most = std::string_view::npos);
+
+/// Appends the last `digits` hexadecimal digits of a number.
+void add_hex(std::string& out, uint64_t number, int digits);
 
 /// A type in ONNX's textual syntax, "float[1,batch,?]"; "" if unknown.
 std::string type_text(const onnx::TypeProto& type);

@@ -268,8 +268,8 @@ void NewFile::write(std::string_view bytes) {
   begin_to_save(all);
 }
 
-// The disk begins with so many bytes now, if these are worth it, and not only when put_in_place waits for it.
-// A failure is reported there.
+// Starts writing a large number of bytes back to disk at once, so that put_in_place waits less. put_in_place
+// reports a failure.
 void NewFile::begin_to_save([[maybe_unused]] int64_t bytes) const {
 #ifdef SYNC_FILE_RANGE_WRITE
   if (bytes >= int64_t{1} << 20 && !at_once())

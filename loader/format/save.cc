@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "loader/convert/convert.hpp"
+#include "loader/display.hpp"
 #include "loader/edit/order.hpp"
 #include "loader/text/print_text.hpp"
 #include "loader/text/text_words.hpp"
@@ -56,7 +57,7 @@ class DataFile {
   // The name of data with a digest.
   static std::string name_of(std::string model, uint64_t digest) {
     std::string rest = ".";
-    for (int shift = 60; shift >= 0; shift -= 4) rest += "0123456789abcdef"[digest >> shift & 15];
+    add_hex(rest, digest, 16);
     rest += ".data";
     std::size_t size = std::min(model.size(), longest_name - rest.size());
     // Not in the middle of a UTF-8 character.
