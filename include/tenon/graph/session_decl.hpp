@@ -32,8 +32,8 @@ struct SessionOptions {
   /// Allocates the values that runs make; null: aligned operator new. Results return their memory to it, so
   /// it must outlive the session, its Bindings, and all Outputs and copies of their values.
   Allocator* allocator = nullptr;
-  /// Compute nodes over constants once, when the session is created. Of nodes that run bodies, those of which
-  /// each body runs 1,024 times or less, with operands, constants and values of no more than 64 KiB each.
+  /// Computes nodes over constants once, when the session is created. A node that runs bodies is computed if
+  /// each body runs at most 1,024 times and its operands, constants and values take at most 64 KiB each.
   bool fold_constants = true;
   /// Bytes that computed constants may take; nodes whose results would take more are left to the runs. If not
   /// set: 1 GiB plus 16 times the graph's constants, because an element of 2 bits may become a float.
